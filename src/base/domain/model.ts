@@ -152,6 +152,8 @@ export interface SavedName {
   /** Time from which the version is deleted; null to keep it. */
   readonly expiresAt: Date | null;
   readonly metadata: Readonly<Record<string, string>> | null;
+  /** The client's name for the base model, such as `Qwen/Qwen3-0.6B`, under which it finds the tokenizer. */
+  readonly baseName: string;
 }
 
 /** Model and step, which identify a version. */

@@ -223,7 +223,7 @@ export interface ModelVersionTable {
   readonly copied_kind: string | null;
   /** Name under which a client of the Tinker API saved the version, such as `weights/first`; null if none did. */
   readonly saved_as: Generated<string | null>;
-  /** JSON that the client stored with the saved name; null if it stored none. */
+  /** JSON with the client's metadata and its name for the base model; null without a saved name. */
   readonly saved_metadata: Generated<string | null>;
   /** Time from which a saved version is deleted; null to keep it. */
   readonly expires_at: Generated<string | null>;

@@ -14,6 +14,8 @@ import type { Slot } from "./training-slots.ts";
 export interface LiveModelOptions {
   readonly run: RunKey;
   readonly model: TrainedModel;
+  /** The client's name for the base model. */
+  readonly baseName: string;
   readonly start: TrainerStart;
   readonly slot: Slot;
   readonly startProcess: (model: TrainedModel, signal: AbortSignal) => Promise<LiveProcess>;
@@ -24,6 +26,7 @@ export interface LiveModelOptions {
 export class LiveModel {
   readonly run: RunKey;
   readonly model: TrainedModel;
+  readonly baseName: string;
   /** Resolves when the model can train. Rejects if it cannot, or if it ends before. */
   readonly ready: Promise<void>;
   readonly #options: LiveModelOptions;
@@ -33,10 +36,11 @@ export class LiveModel {
   #usedMs: number;
 
   constructor(options: LiveModelOptions) {
-    const { run, model, clock, settings } = options;
+    const { run, model, baseName, clock, settings } = options;
     this.#options = options;
     this.run = run;
     this.model = model;
+    this.baseName = baseName;
     this.#usedMs = clock.monotonicMs();
     this.ready = this.#start();
     this.ready.catch(() => this.#options.slot.leave());

@@ -11,7 +11,8 @@ import type { SessionSettings } from "./settings.ts";
 /** A model from which a program samples. */
 export interface Sampler {
   readonly id: string;
-  readonly baseModel: string;
+  /** The client's name for the base model. */
+  readonly baseName: string;
   /** Path of the weights as the client knows it; null for a base model, or for weights without a name. */
   readonly path: string | null;
   /** Name of the model or version in chat requests. */

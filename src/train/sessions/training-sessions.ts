@@ -11,6 +11,7 @@ import type {
   SavedName,
   TrainedModel,
 } from "../../base/domain/model.ts";
+import { present } from "../../base/domain/assert.ts";
 import { allItems } from "../../base/domain/page.ts";
 import { notFound, ServiceError } from "../../base/domain/service-error.ts";
 import { ownState, type TrainerProfile } from "../../base/domain/trainer/profile.ts";
@@ -49,6 +50,8 @@ export interface SessionDependencies {
   readonly models: Pick<ModelService, "register" | "deleteVersions">;
   readonly artifacts: Pick<ArtifactStore, "put" | "path">;
   readonly folder: Pick<ServerFolder, "withScratch">;
+  /** Names of the base models. */
+  readonly bases: readonly string[];
   /** Refuses a base model on which no live model can be trained. */
   readonly requireLive: (baseModel: string) => void;
   /** Profile of the trainer in the processes. */
@@ -68,7 +71,12 @@ export interface ModelRequest {
   readonly seqId: number;
   readonly fingerprint: string;
   /** Base model and shape of the adapter; null for those of the saved weights. */
-  readonly fresh: { readonly baseModel: string; readonly adapter: AdapterWish; readonly seed: string } | null;
+  readonly fresh: {
+    /** The client's name for the base model. */
+    readonly baseName: string;
+    readonly adapter: AdapterWish;
+    readonly seed: string;
+  } | null;
   /** Weights to start from; null for a new adapter. */
   readonly from: { readonly path: string; readonly keepsOptimizer: boolean } | null;
 }
@@ -127,6 +135,16 @@ export class TrainingSessions implements Service {
     }
   }
 
+  /**
+   * Returns the name of a base model on this server. A client may put the name of its owner on the hub before it, as in
+   * `Qwen/Qwen3-0.6B`.
+   */
+  baseOf(baseName: string): string {
+    const { bases } = this.#dependencies;
+    const last = baseName.slice(baseName.lastIndexOf("/") + 1);
+    return !bases.includes(baseName) && bases.includes(last) ? last : baseName;
+  }
+
   /** LoRA alpha of new adapters. */
   get loraAlpha(): number {
     return this.#dependencies.settings.loraAlpha;
@@ -143,12 +161,13 @@ export class TrainingSessions implements Service {
     if (earlier !== undefined) return repeated(earlier, fingerprint);
     this.futures.requireRoom(caller.entity);
     const source = from === null ? null : await this.saved.find(from.path, caller);
-    const { baseModel, adapter } = request.fresh ?? (source as SavedPlace).model;
+    const { baseName, adapter } = request.fresh ?? sourceShape(present(source, "weights to start from"));
+    const baseModel = this.baseOf(baseName);
     this.#dependencies.requireLive(baseModel);
     const run = { sessionId: session.id, seqId };
     const start = await this.#startOf(request, source);
     const slot = this.#slots.request(caller.entity);
-    const begun = this.#begin(session, { run, start, slot, baseModel, adapter }, caller);
+    const begun = this.#begin(session, { run, start, slot, baseName, baseModel, adapter }, caller);
     begun.catch(() => slot.leave());
     const modelId = runIdOf(run);
     const result = begun.then((): SessionResult =>
@@ -207,7 +226,7 @@ export class TrainingSessions implements Service {
       const earlier = id === null ? null : await this.saved.findIn(live.model, id);
       if (earlier !== null && !request.overwrites) throw exists(pathOf(live.run, earlier.saved.id));
       const version = await this.#saveVersion(live, process, {
-        saved: id === null ? null : this.#savedName(id, request),
+        saved: id === null ? null : this.#savedName(id, live.baseName, request),
         hasState: kind === "weights",
       });
       if (earlier !== null) await this.saved.delete(live.model, earlier);
@@ -256,9 +275,9 @@ export class TrainingSessions implements Service {
   ): Promise<Sampler> {
     if ("baseModel" in from)
       return this.sessions.addSampler(session, seqId, {
-        baseModel: from.baseModel,
+        baseName: from.baseModel,
         path: null,
-        model: from.baseModel,
+        model: this.baseOf(from.baseModel),
       });
     const named = await this.modelOf(from.path, caller);
     return this.sessions.addSampler(session, seqId, { ...named, path: from.path });
@@ -274,9 +293,9 @@ export class TrainingSessions implements Service {
   }
 
   /** Returns the name of saved weights in chat requests. */
-  async modelOf(path: string, caller: Caller): Promise<Pick<Sampler, "model" | "baseModel">> {
+  async modelOf(path: string, caller: Caller): Promise<Pick<Sampler, "model" | "baseName">> {
     const { model, version } = await this.saved.find(path, caller);
-    return { model: `${model.id}:step${version.step}`, baseModel: model.baseModel };
+    return { model: `${model.id}:step${version.step}`, baseName: version.saved.baseName };
   }
 
   /** Returns the models of the caller's training runs, the newest first. */
@@ -304,13 +323,15 @@ export class TrainingSessions implements Service {
       run,
       start,
       slot,
+      baseName,
       ...shape
-    }: Pick<LiveModelOptions, "run" | "start" | "slot"> & Pick<TrainedModel, "baseModel" | "adapter">,
+    }: Pick<LiveModelOptions, "run" | "start" | "slot" | "baseName"> &
+      Pick<TrainedModel, "baseModel" | "adapter">,
     caller: Caller,
   ): Promise<void> {
     const { startProcess, clock, settings } = this.#dependencies;
     const model = await this.#register(run, shape, caller);
-    const live = new LiveModel({ run, model, start, slot, startProcess, clock, settings });
+    const live = new LiveModel({ run, model, baseName, start, slot, startProcess, clock, settings });
     session.models.set(run.seqId, live);
     await live.ready;
   }
@@ -351,8 +372,8 @@ export class TrainingSessions implements Service {
     return { kind: "adapter", folder: await artifacts.path(adapterFolder ?? "", adapterSeal(adapterHash)) };
   }
 
-  #savedName(id: string, { lifeMs, metadata }: SaveRequest): SavedName {
-    return { id, metadata, expiresAt: this.#endOfLife(lifeMs) };
+  #savedName(id: string, baseName: string, { lifeMs, metadata }: SaveRequest): SavedName {
+    return { id, baseName, metadata, expiresAt: this.#endOfLife(lifeMs) };
   }
 
   #endOfLife(lifeMs: number | null): Date | null {
@@ -376,11 +397,10 @@ export class TrainingSessions implements Service {
     return version;
   }
 
-  #addSampler({ run, model }: LiveModel, seqId: number, { step }: ModelVersion): Sampler {
+  #addSampler({ run, model, baseName }: LiveModel, seqId: number, { step }: ModelVersion): Sampler {
     const session = this.sessions.all().find(({ id }) => id === run.sessionId);
     if (session === undefined) throw notFound("session", run.sessionId);
-    const { baseModel } = model;
-    const about = { baseModel, path: null, model: `${model.id}:step${step}` };
+    const about = { baseName, path: null, model: `${model.id}:step${step}` };
     return this.sessions.addSampler(session, seqId, about);
   }
 
@@ -423,6 +443,13 @@ function repeated(earlier: Creation, fingerprint: string): string {
     code: "conflict",
     message: "The session has created another model with this model_seq_id; give each model the next number.",
   });
+}
+
+function sourceShape({
+  model,
+  version,
+}: SavedPlace): Pick<LiveModelOptions, "baseName"> & Pick<TrainedModel, "adapter"> {
+  return { baseName: version.saved.baseName, adapter: model.adapter };
 }
 
 function exists(path: string): ServiceError {

@@ -82,6 +82,11 @@ export interface TrainingSequence extends TokenSequence {
    */
   readonly tokenWeights?: Float32Array;
   /**
+   * Token whose log-probability counts at each trained position, in place of that of `tokenIds`; absent if they are
+   * equal everywhere. The positions after it are still computed from `tokenIds`.
+   */
+  readonly targetIds?: Int32Array;
+  /**
    * Log-probabilities under the reference (the base model or another model), finite at trained tokens and ignored
    * elsewhere. Present only for losses that use a reference ({@link hasReference}).
    */
@@ -90,6 +95,14 @@ export interface TrainingSequence extends TokenSequence {
   readonly preference?: PreferenceSide;
   /** Index of the trajectory group to which the sequence belongs. Sequences of one group usually share a prefix. */
   readonly group: number;
+}
+
+/** Returns the tokens whose log-probabilities count, by position. */
+export function targetsOf({
+  tokenIds,
+  targetIds = tokenIds,
+}: Pick<TrainingSequence, "tokenIds" | "targetIds">): Int32Array {
+  return targetIds;
 }
 
 /** The side of a preference to which a sequence belongs. */

@@ -23,7 +23,7 @@ export function computeRoutes(app: FastifyInstance, dependencies: HttpDependenci
       {
         summary,
         description:
-          "The loss is a sum over all targets, without averaging. Each target must be the token after its input token. The body is JSON, or the protocol buffer message ForwardBackwardRequest of the client.",
+          "The loss is a sum over all targets, without averaging. The body is JSON, or the protocol buffer message ForwardBackwardRequest of the client.",
         documented: { body: computeForm.schema },
         answer: "The operation, whose result to fetch later.",
         json: promiseSchema,

@@ -38,10 +38,10 @@ export function modelRoutes(app: FastifyInstance, dependencies: HttpDependencies
     },
     async ({ body, caller }) => {
       const session = findSession(dependencies, body.session_id, caller);
-      const { model_seq_id: seqId, base_model: baseModel, lora_config: lora } = body;
+      const { model_seq_id: seqId, base_model: baseName, lora_config: lora } = body;
       const adapter = adapterOf(lora, sessions.loraAlpha);
       const seed = String(lora?.seed ?? `${session.id} ${seqId}`);
-      const fresh = { baseModel, adapter, seed };
+      const fresh = { baseName, adapter, seed };
       const request = { seqId, fingerprint: fingerprintOf(body), fresh, from: null };
       const future = await sessions.create(session, request, caller);
       return promised(future, runIdOf({ sessionId: session.id, seqId }));
@@ -51,12 +51,12 @@ export function modelRoutes(app: FastifyInstance, dependencies: HttpDependencies
     "POST /api/v1/get_info",
     { summary: "Read a model in training", body: modelForm, answer: "The model.", json: infoAnswerSchema },
     ({ body, caller }) => {
-      const { model, run } = findLive(dependencies, body.model_id, caller);
+      const { model, baseName, run } = findLive(dependencies, body.model_id, caller);
       return {
         type: "get_info",
-        model_data: { model_name: model.baseModel, tokenizer_id: model.baseModel },
+        model_data: { model_name: baseName, tokenizer_id: baseName },
         model_id: runIdOf(run),
-        model_name: model.baseModel,
+        model_name: baseName,
         is_lora: true,
         lora_rank: weightsInfoBody(model).lora_rank,
       };
@@ -71,7 +71,10 @@ export function modelRoutes(app: FastifyInstance, dependencies: HttpDependencies
       json: weightsInfoSchema,
       fieldPaths: { not_found: ["body", "tinker_path"] },
     },
-    async ({ body, caller }) => weightsInfoBody((await sessions.saved.find(body.tinker_path, caller)).model),
+    async ({ body, caller }) => {
+      const { model, version } = await sessions.saved.find(body.tinker_path, caller);
+      return { ...weightsInfoBody(model), base_model: version.saved.baseName };
+    },
   );
   on(
     "POST /api/v1/optim_step",

@@ -43,7 +43,7 @@ export function samplingRoutes(app: FastifyInstance, dependencies: HttpDependenc
       const session = findSession(dependencies, body.session_id, caller);
       const { sampling_session_seq_id: seqId, base_model: baseModel, model_path: path } = body;
       const isOfPath = typeof path === "string";
-      if (!isOfPath) await directory.resolve(baseModel ?? "", caller);
+      if (!isOfPath) await directory.resolve(sessions.baseOf(baseModel ?? ""), caller);
       const from = isOfPath ? { path } : { baseModel: baseModel ?? "" };
       const { id } = await sessions.addSampler(session, seqId, from, caller);
       return { type: "create_sampling_session", sampling_session_id: id };
@@ -53,14 +53,14 @@ export function samplingRoutes(app: FastifyInstance, dependencies: HttpDependenc
     "GET /api/v1/samplers/:sampler_id",
     { summary: "Read a sampling session", answer: "The sampling session.", json: samplerAnswerSchema },
     ({ params, caller }) => {
-      const { id, baseModel, path } = sessions.sampler(params.sampler_id, caller).sampler;
-      return { sampler_id: id, base_model: baseModel, model_path: path };
+      const { id, baseName, path } = sessions.sampler(params.sampler_id, caller).sampler;
+      return { sampler_id: id, base_model: baseName, model_path: path };
     },
   );
   const modelOf = async (body: SampleBody, caller: Caller): Promise<Pick<Sampler, "model">> => {
     const { model_path: path, base_model: model } = body;
     if (typeof path === "string") return sessions.modelOf(path, caller);
-    if (typeof model === "string") return { model };
+    if (typeof model === "string") return { model: sessions.baseOf(model) };
     throw notFound("sampling session", "");
   };
   on(

@@ -108,17 +108,10 @@ export const weightsInfoSchema = Type.Object({
   train_attn: Type.Boolean(),
 });
 
-export function weightsInfoBody({
-  baseModel,
-  adapter: { rank, targets },
-}: {
-  readonly baseModel: string;
-  readonly adapter: AdapterWish;
-}) {
+export function weightsInfoBody({ adapter: { rank, targets } }: { readonly adapter: AdapterWish }) {
   const has = (isWanted: (name: ProjectionName) => boolean): boolean =>
     targets === null || targets.some(isWanted);
   return {
-    base_model: baseModel,
     is_lora: true,
     lora_rank: rank ?? defaultRank,
     train_unembed: false,

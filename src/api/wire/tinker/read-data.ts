@@ -118,16 +118,11 @@ function readDatum(
         `${what} has ${count} tokens, but ${values.length} values of ${name}; give one for each token.`,
       );
   }
-  for (let at = 0; at + 1 < count; at++)
-    if (targets.values[at] !== tokens[at + 1])
-      throw new ServiceError({
-        code: "unsupported",
-        message: `${what} has the target ${targets.values[at]} at position ${at}, but the next token is ${tokens[at + 1]}; this server trains only on the next token.`,
-      });
-  const tokenIds = new Int32Array(count + 1);
-  tokenIds.set(tokens);
-  tokenIds[count] = targets.values[count - 1];
-  return { tokenIds, inputs: Object.fromEntries(names.map((name) => [name, floatsOf(inputs, name, what)])) };
+  return {
+    tokens,
+    targets: Int32Array.from(targets.values),
+    inputs: Object.fromEntries(names.map((name) => [name, floatsOf(inputs, name, what)])),
+  };
 }
 
 function floatsOf(inputs: ReceivedDatum["inputs"], name: string, what: string): Float32Array {

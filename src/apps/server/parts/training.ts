@@ -130,6 +130,7 @@ export async function buildTraining(context: ServerContext, models: Models, star
     models: modelService,
     artifacts,
     folder,
+    bases: baseNames,
     requireLive: (baseModel) => requireLive(processes, baseModel),
     trainer: runner.trainer,
     startProcess: (model, signal) => startProcess(processes, model, signal),

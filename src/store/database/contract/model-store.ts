@@ -310,6 +310,35 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     assert.equal((await models.addVersion(draft, async () => "folder")).step, 1);
   });
 
+  test("stores saved names with their state, keeps both, and finds those that have expired", async (t) => {
+    const { models, ...rest } = await (await makeStorage(t))();
+    await storeVersions({ models, ...rest }, 1);
+    const draft = { modelId: "m", metrics: {}, base: "weights", adapterHash: "hash", createdAt: moment(5) };
+    const saved = { id: "weights/a", expiresAt: moment(7), metadata: { by: "me" }, baseName: "org/base" };
+    const trainerStateIn = (folder: string) => `state in ${folder}`;
+    const version = await models.addVersion(
+      { ...draft, id: "a", saved, trainerStateIn },
+      async () => "folder",
+    );
+    assert.deepEqual(version.saved, saved);
+    assert.deepEqual(await models.findVersion("m", version.step), version);
+    assert.deepEqual([version.isPinned, version.trainerState], [true, "state in folder"]);
+    const kept = { ...saved, id: "weights/b", expiresAt: null, metadata: null };
+    await models.addVersion({ ...draft, id: "b", saved: kept }, async () => "other");
+    assert.deepEqual(await models.oldTrainerStates("m", 0), ["state of m:1"]);
+    const key = { modelId: "m", step: version.step };
+    assert.deepEqual(await models.expiredVersions(moment(6), 9), []);
+    assert.deepEqual(await models.expiredVersions(moment(7), 9), [key]);
+    assert.equal((await models.setExpiry("m", version.step, null))?.saved?.expiresAt, null);
+    assert.deepEqual(await models.expiredVersions(moment(9), 9), []);
+    await models.setExpiry("m", version.step, moment(7));
+    await models.pinVersion("m", version.step, false);
+    await models.deleteVersions("m", [version.step]);
+    assert.deepEqual(await models.expiredVersions(moment(9), 9), []);
+    assert.equal(await models.setExpiry("m", 1, moment(7)), null);
+    assert.deepEqual(await models.oldTrainerStates("m", 0), ["state in folder", "state of m:1"]);
+  });
+
   test("keeps the training state of only the newest versions, up to a limit", async (t) => {
     const { models, ...rest } = await (await makeStorage(t))();
     await storeVersions({ models, ...rest }, 4);

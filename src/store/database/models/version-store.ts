@@ -7,6 +7,7 @@ import {
   type BaseHashes,
   type ModelStore,
   type ModelVersion,
+  type SavedName,
   type VersionDeletion,
   type VersionDraft,
   type VersionKey,
@@ -439,10 +440,10 @@ export async function insertVersion(transaction: Transaction<Schema>, version: M
 
 function savedColumns(saved: ModelVersion["saved"]) {
   if (saved === undefined) return {};
-  const { id, expiresAt, metadata } = saved;
+  const { id, expiresAt, metadata, baseName } = saved;
   return {
     saved_as: id,
-    saved_metadata: metadata === null ? null : JSON.stringify(metadata),
+    saved_metadata: JSON.stringify({ metadata, baseName }),
     expires_at: expiresAt?.toISOString() ?? null,
   };
 }
@@ -527,16 +528,11 @@ function versionOf(row: Selectable<ModelVersionTable>): ModelVersion {
 
 function savedOf({
   saved_as: id,
-  saved_metadata: metadata,
+  saved_metadata: about,
   expires_at: at,
 }: Selectable<ModelVersionTable>): Pick<ModelVersion, "saved"> {
-  if (id === null) return {};
-  return {
-    saved: {
-      id,
-      expiresAt: at === null ? null : new Date(at),
-      // Safe cast: only this file writes the column.
-      metadata: metadata === null ? null : (JSON.parse(metadata) as Record<string, string>),
-    },
-  };
+  if (id === null || about === null) return {};
+  // Safe cast: only this file writes the column.
+  const { metadata, baseName } = JSON.parse(about) as Pick<SavedName, "metadata" | "baseName">;
+  return { saved: { id, expiresAt: at === null ? null : new Date(at), metadata, baseName } };
 }

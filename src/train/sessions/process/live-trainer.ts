@@ -85,7 +85,7 @@ export class LiveTrainer implements Handlers {
         message: "The gradient is not finite; check `logprobs` and `advantages`, or lower the learning rate.",
       });
     // The trainer divides by the number of trained tokens, so the weight multiplies with it.
-    const weight = data.reduce((count, { tokenIds }) => count + tokenIds.length - 1, 0) + 1e-6;
+    const weight = data.reduce((count, { targets }) => count + targets.length, 0) + 1e-6;
     const sequences = data.map((datum, row) => ({ ...sequenceOf(datum, slopes[row]), weight }));
     await this.#trainers.requireMemory?.([sequences], { kind: "cross-entropy" });
     const { logprobs } = await trainer.forwardBackward(sequences, { kind: "cross-entropy" }, this.#call());
@@ -93,8 +93,9 @@ export class LiveTrainer implements Handlers {
   }
 
   #requireTokens(data: readonly SessionDatum[]): void {
-    for (const [row, { tokenIds }] of data.entries()) {
-      const wrong = tokenIds.find((token) => token < 0 || token >= this.#vocabularySize);
+    const isWrong = (token: number): boolean => token < 0 || token >= this.#vocabularySize;
+    for (const [row, { tokens, targets }] of data.entries()) {
+      const wrong = tokens.find(isWrong) ?? targets.find(isWrong);
       if (wrong !== undefined)
         throw invalid(`Datum ${row} has the token ${wrong}; this model has ${this.#vocabularySize} tokens.`);
     }
@@ -110,12 +111,18 @@ export class LiveTrainer implements Handlers {
 }
 
 /** Converts a datum to a training sequence in which every token but the first is trained on. */
-function sequenceOf({ tokenIds }: SessionDatum, slopes?: Float32Array): TrainingSequence {
-  const { length } = tokenIds;
+function sequenceOf({ tokens, targets }: SessionDatum, slopes?: Float32Array): TrainingSequence {
+  const length = tokens.length + 1;
+  const tokenIds = new Int32Array(length);
+  tokenIds.set(tokens);
+  tokenIds[length - 1] = targets[length - 2];
+  const targetIds = new Int32Array(length);
+  targetIds.set(targets, 1);
   const tokenWeights = new Float32Array(length);
   slopes?.forEach((slope, at) => (tokenWeights[at + 1] = -slope));
   return {
     tokenIds,
+    targetIds,
     mask: new Uint8Array(length).fill(1, 1),
     oldLogprobs: new Float32Array(length).fill(NaN),
     advantage: 0,

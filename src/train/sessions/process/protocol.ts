@@ -4,10 +4,12 @@ import type { TrainingLoad } from "../../trainer/child-protocol.ts";
 import type { OptimizerStep, TrainerStart } from "../../trainer/trainer.ts";
 import type { SessionLoss } from "./losses.ts";
 
-/** A sequence, with one value per target for each input of the loss. A target is the token after an input token. */
+/** A sequence, with one value per target for each input of the loss. */
 export interface SessionDatum {
-  /** Input tokens, followed by the last target. */
-  readonly tokenIds: Int32Array;
+  /** Input tokens. */
+  readonly tokens: Int32Array;
+  /** Token whose log-probability counts after each input token. */
+  readonly targets: Int32Array;
   readonly inputs: Readonly<Record<string, Float32Array>>;
 }
 

@@ -26,6 +26,7 @@ export function fakeSessions(options: FakeSessionsOptions): TrainingSessions {
     store,
     models,
     ...dataFolderAt(dataFolder),
+    bases: ["tiny"],
     requireLive: (baseModel) => {
       if (baseModel === "tiny") return;
       throw new ServiceError({ code: "unsupported", message: `${baseModel} cannot be trained here.` });

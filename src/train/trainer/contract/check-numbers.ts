@@ -65,6 +65,19 @@ export function checkNumbers(make: MakeTrainers, lookedAt: readonly Loss[]): voi
     );
   });
 
+  test("computes the log-probability of another token than the next one where a sequence says so", async (t) => {
+    const bench = new TrainerBench(make, t);
+    const trainer = await bench.open();
+    const { adapter } = await bench.export(trainer);
+    const others = tinyBatch().map((sequence) => {
+      const targetIds = sequence.tokenIds.map((token, at) => (at % 2 === 1 ? (token + 3) % 11 : token));
+      return { ...sequence, targetIds };
+    });
+    const batch = [...others, ...tinyBatch()];
+    const { logprobs } = await trainer.forward(batch, bench.call());
+    batch.forEach((sequence, row) => assertClose(logprobs[row], expectedLogprobs(sequence, adapter), 1e-5));
+  });
+
   for (const loss of lookedAt) {
     test(`the loss and its gradient follow the formula: ${nameOf(loss)}`, async (t) => {
       const bench = new TrainerBench(make, t);

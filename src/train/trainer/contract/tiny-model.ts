@@ -15,7 +15,7 @@ import { createRandomWeights } from "../../../inference/architectures/testing/ra
 import { addTrainingForward } from "../../../inference/architectures/training/forward.ts";
 import { weightsInMemory } from "../../../inference/architectures/testing/weights-in-memory.ts";
 import { trainedIndices } from "../../trajectories/sequences.ts";
-import type { Loss, TrainingSequence } from "../trainer.ts";
+import { type Loss, targetsOf, type TrainingSequence } from "../trainer.ts";
 
 /** Content of the tiny model's config.json. */
 export const tinyModelConfig = {
@@ -127,7 +127,7 @@ export function expectedLogprobs(sequence: TrainingSequence, adapter: LoraAdapte
     ),
     tokens: { dims: [1, sequence.tokenIds.length], data: Float64Array.from(sequence.tokenIds) },
     places: row(indices.map((index) => index - 1)),
-    targets: row(indices.map((index) => sequence.tokenIds[index])),
+    targets: row(indices.map((index) => targetsOf(sequence)[index])),
   });
   return [...outputs["logprobs"].data];
 }

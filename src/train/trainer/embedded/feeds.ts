@@ -9,7 +9,7 @@ import {
   paddedRows,
   placesInRows,
 } from "../packing/pack-layout.ts";
-import { type Loss, type TrainingSequence, hasKlPenalty } from "../trainer.ts";
+import { type Loss, type TrainingSequence, hasKlPenalty, targetsOf } from "../trainer.ts";
 import { needsOldLogprobs, needsSequences } from "./loss.ts";
 import { indicesOf, type PreferenceTerms, preferenceFeeds } from "./preference-feeds.ts";
 import { recurrenceOf } from "../../../inference/architectures/recurrent/recurrence.ts";
@@ -34,7 +34,7 @@ export function tokenFeeds(
     ...(kind === "prefixed" ? prefixFeeds(layout) : {}),
     ...(recurrenceOf(config) !== null && { chunks: vector(Array<number>(chunkCount(layout)).fill(0)) }),
     places: vector(trained_N.map(({ place }) => place)),
-    targets: vector(trained_N.map(({ sequence, index }) => sequences_S[sequence].tokenIds[index])),
+    targets: vector(trained_N.map(({ sequence, index }) => targetsOf(sequences_S[sequence])[index])),
   };
 }
 

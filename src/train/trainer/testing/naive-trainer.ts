@@ -34,6 +34,7 @@ import {
   requireFiniteAdapter,
   requireLossInputs,
   requireTrainable,
+  targetsOf,
 } from "../trainer.ts";
 import { type Matrices, type NaiveState, steppedState, sumOf } from "./naive-adamw.ts";
 import { recurrenceOf } from "../../../inference/architectures/recurrent/recurrence.ts";
@@ -233,7 +234,7 @@ class NaiveTrainer implements Trainer {
       tokens: { dims: [1, sequence.tokenIds.length], data: Float64Array.from(sequence.tokenIds) },
       chunks: row([0]),
       places: row(indices.map((index) => index - 1)),
-      targets: row(indices.map((index) => sequence.tokenIds[index])),
+      targets: row(indices.map((index) => targetsOf(sequence)[index])),
       slopes: row(indices.map((_, at) => slopes[at] ?? 0)),
     });
     return {

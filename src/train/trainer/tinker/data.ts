@@ -1,7 +1,7 @@
 // Converts sequences to the data format of a Tinker server, and the server's results back. The server expects one value
 // per target, which is the token after an input token. Hone has one value per trained token.
 import { trainedIndices } from "../../trajectories/sequences.ts";
-import type { TrainingSequence } from "../trainer.ts";
+import { targetsOf, type TrainingSequence } from "../trainer.ts";
 import type { ServerKind } from "./server-kinds.ts";
 import type { Datum } from "./wire/encoding.ts";
 
@@ -15,11 +15,11 @@ export interface SlopedSequence {
 }
 
 /** Returns a sequence in the server's format, for a forward pass without a gradient. */
-export function datumOf({ tokenIds, mask }: Pick<TrainingSequence, "tokenIds" | "mask">): Datum {
+export function datumOf(sequence: Pick<TrainingSequence, "tokenIds" | "targetIds" | "mask">): Datum {
   return {
-    inputs: tokenIds.slice(0, -1),
-    targets: tokenIds.slice(1),
-    weights: Float32Array.from(mask.subarray(1)),
+    inputs: sequence.tokenIds.slice(0, -1),
+    targets: targetsOf(sequence).slice(1),
+    weights: Float32Array.from(sequence.mask.subarray(1)),
   };
 }
 

@@ -1,10 +1,7 @@
 // For tests: a model on the stub server. The model has a trainer that computes its results. It also has the data
 // received since the last optimizer step, with the derivatives of the server's own loss.
-import { resolveTrainingConfig } from "../../../../base/domain/training-config.ts";
-import type { Loss, OptimizerStep, Trainer, TrainingSequence } from "../../trainer.ts";
+import type { OptimizerStep, Trainer, TrainingSequence } from "../../trainer.ts";
 import type { ReceivedDatum } from "./stub-wire.ts";
-
-const policy: Loss = { kind: "policy", config: resolveTrainingConfig({}) };
 
 /** A received sequence, and the derivative of the loss by the log-probability of each target. */
 interface Counted {
@@ -52,18 +49,13 @@ export class StubModel {
         this.#normalization === "sum" ? 1 : Math.max(sumOf(datum.inputs["weights"]), 1e-9) * pending.length;
       return { datum, slopes: slopes.map((slope) => slope / divisor) };
     });
-    // Converts each datum to two sequences, one with the positive slopes and one with the negative ones, because token
-    // weights must be at least 0.
-    const halves = [1, -1].flatMap((sign) =>
-      scaled.map(({ datum, slopes }) => ({
-        ...sequenceOf(datum),
-        advantage: sign,
-        tokenWeights: Float32Array.from([0, ...slopes.map((slope) => Math.max(-sign * slope, 0))]),
-      })),
-    );
-    const size = halves.reduce((count, { tokenIds }) => count + tokenIds.length - 1, 0) + 1e-6;
-    const weighed = halves.map((half) => ({ ...half, weight: size }));
-    await this.trainer.forwardBackward(weighed, policy, this.#call());
+    const size = scaled.reduce((count, { slopes }) => count + slopes.length, 0) + 1e-6;
+    const weighed = scaled.map(({ datum, slopes }) => ({
+      ...sequenceOf(datum),
+      weight: size,
+      tokenWeights: Float32Array.from([0, ...slopes.map((slope) => -slope)]),
+    }));
+    await this.trainer.forwardBackward(weighed, { kind: "cross-entropy" }, this.#call());
     return (await this.trainer.optimStep(step, this.#call())).metrics["gradient_norm"];
   }
 
@@ -74,9 +66,11 @@ export class StubModel {
 
 /** Converts a received sequence to a training sequence in which all tokens but the first are trained on. */
 function sequenceOf({ tokens, inputs }: ReceivedDatum): TrainingSequence {
-  const tokenIds = Int32Array.from([tokens[0], ...inputs["target_tokens"]]);
+  const targets = inputs["target_tokens"];
+  const tokenIds = Int32Array.from([...tokens, targets[targets.length - 1]]);
   return {
     tokenIds,
+    targetIds: Int32Array.from([tokens[0], ...targets]),
     mask: new Uint8Array(tokenIds.length).fill(1, 1),
     oldLogprobs: new Float32Array(tokenIds.length).fill(NaN),
     advantage: 0,

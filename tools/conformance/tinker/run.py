@@ -1,0 +1,97 @@
+"""Runs the unmodified `tinker` package and recipes of tinker-cookbook on Hone: `python3.12 run.py [sdk] [recipes]`.
+
+The packages are installed at the first run into a virtual environment next to this file (gigabytes, with PyTorch). This
+checkout's server serves the built-in model under a name that the cookbook knows, because the cookbook chooses its renderer by
+the name. The server listens on a free port of the loopback address, with authentication. Nothing is downloaded from the hub:
+the tokenizer is in a cache that this script writes. Exits with an error at the first check that fails.
+"""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent.parent
+VENV = Path(os.environ.get("TINKER_VENV", HERE / ".venv"))
+PYTHON = VENV / "bin" / "python"
+SETS = {"sdk": "sdk_client.py", "recipes": "recipes.py"}
+BASE = ROOT / "models" / "hone-tiny"
+MODEL = "Qwen/Qwen3-8B-Base"
+KEY = "hone_conformance_of_this_checkout"
+
+
+def install() -> None:
+    if (VENV / "installed").exists():
+        return
+    print(f"installing tinker and its cookbook into {VENV}", flush=True)
+    if not PYTHON.exists():
+        subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
+    subprocess.run([PYTHON, "-m", "pip", "install", "-q", "-r", HERE / "requirements.txt"], check=True)
+    (VENV / "installed").touch()
+
+
+def write_hub_cache(folder: Path) -> None:
+    """Writes the built-in model's tokenizer where Transformers looks for that of the model of this name."""
+    place = folder / f"models--{MODEL.replace('/', '--')}"
+    snapshot = place / "snapshots" / "0"
+    snapshot.mkdir(parents=True)
+    (place / "refs").mkdir()
+    (place / "refs" / "main").write_text("0")
+    for file in ("tokenizer.json", "config.json"):
+        shutil.copy(BASE / file, snapshot)
+    tokens = {"eos_token": "<|im_end|>", "pad_token": "<|endoftext|>"}
+    config = {"tokenizer_class": "PreTrainedTokenizerFast", **tokens}
+    (snapshot / "tokenizer_config.json").write_text(json.dumps(config))
+
+
+def serve(data: str) -> tuple[subprocess.Popen[str], str]:
+    """Starts the server; returns it with its address once it listens."""
+    flags = ["--port", "0", "--data", data, "--log-level", "warn", "--built-in-model", "off", "--model", f"{MODEL.split('/')[1]}={BASE}"]
+    command = ["node", str(ROOT / "scripts" / "start.js"), *flags]
+    environment = os.environ | {"HONE_API_KEY": KEY}
+    server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, env=environment)
+    assert server.stdout is not None
+    for line in server.stdout:
+        if match := re.search(r"listening on (http:\S+)", line):
+            return server, match[1]
+    raise SystemExit(f"the server ended with status {server.wait()} before it was listening")
+
+
+def main() -> None:
+    names = sys.argv[1:] or list(SETS)
+    if unknown := set(names) - set(SETS):
+        raise SystemExit(f"unknown set: {', '.join(sorted(unknown))}; known sets: {', '.join(SETS)}")
+    install()
+    with tempfile.TemporaryDirectory(prefix="hone-tinker-") as folder:
+        hub = Path(folder) / "hub"
+        write_hub_cache(hub)
+        server, url = serve(str(Path(folder) / "data"))
+        environment = os.environ | {
+            "TINKER_BASE_URL": url,
+            "TINKER_API_KEY": f"tml-{KEY}",
+            "HONE_KEY": KEY,
+            "MODEL": MODEL,
+            "MODEL_FOLDER": str(BASE),
+            "WORK_FOLDER": folder,
+            "HF_HUB_CACHE": str(hub),
+            "HF_HUB_OFFLINE": "1",
+            "CUDA_VISIBLE_DEVICES": "",
+        }
+        try:
+            for name in names:
+                print(f"--- {name}", flush=True)
+                subprocess.run([PYTHON, HERE / SETS[name]], env=environment, check=True)
+        finally:
+            server.send_signal(signal.SIGTERM)
+            server.stdout.close() if server.stdout else None
+            server.wait()
+
+
+if __name__ == "__main__":
+    main()
