@@ -70,15 +70,15 @@ test("saves versions of a trained model, from which training and sampling contin
   assert.equal(path, `tinker://${model}/weights/first`);
   const taken = await client.result("save_weights", { ...recorded.saveWeights(model, 5), seq_id: 5 });
   assert.match(String(taken["error"]), /first exists/);
-  const loaded = await client.result("load_weights", recorded.loadWeights(client.session, String(path)));
+  const loaded = await client.result("load_weights", recorded.loadWeights(client.session, path));
   assert.equal(loaded["model_id"], `${client.session}:train:1`);
-  const again = await client.compute(recordedForward(String(loaded["model_id"]), 1));
+  const again = await client.compute(recordedForward(loaded["model_id"], 1));
   assert.deepEqual(again.logprobs, trained.logprobs);
 
   const sampler = await client.result("save_weights_for_sampler", recorded.saveForSampler(model, 6));
   assert.equal(sampler["sampling_session_id"], `${client.session}:sample:0`);
   const sampled = new WireMessage(
-    await client.bytes("asample", recorded.sample(String(sampler["sampling_session_id"]))),
+    await client.bytes("asample", recorded.sample(sampler["sampling_session_id"])),
   );
   assert.equal(sampled.all(1).length, 2);
   const [{ request }] = server.chat.seen.slice(-1);
