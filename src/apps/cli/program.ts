@@ -23,6 +23,7 @@ import { addRetentionCommand } from "./retention/retention-command.ts";
 import { addRolloutCommand } from "./rollouts/rollout-command.ts";
 import { addRulesCommand } from "./rules/rules-command.ts";
 import { addRecordingCommands } from "./recordings/recording-commands.ts";
+import { addStartCommand } from "./start/start-command.ts";
 import { addTopCommand } from "./top/top-command.ts";
 import { addFeedbackCommand } from "./feedback/feedback-command.ts";
 import { addWebhooksCommand } from "./webhooks/webhooks-command.ts";
@@ -59,6 +60,7 @@ export function createProgram(limits: SettingsOverrides = {}): Command {
   addTopCommand(program);
   addLogsCommand(program);
   addOpenCommand(program);
+  addStartCommand(program);
   addCompletionCommands(program);
   addExamples(program);
   return program;

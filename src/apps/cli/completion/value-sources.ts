@@ -30,6 +30,7 @@ export const valueSources: Readonly<Record<string, Readonly<Record<string, Value
   "jobs cancel": { id: "jobs" },
   "jobs retry": { id: "jobs" },
   "jobs replay": { id: "jobs" },
+  start: { "--model": "models" },
   "rollout run": { "--model": "trained", "--reward-file": "files" },
   "rollout list": { model: "trained" },
   "rules add": { "--train": "trained", "--terms": "files" },
