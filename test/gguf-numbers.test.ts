@@ -257,6 +257,24 @@ test("refuses keys and tensors that would change the results, naming them and th
   }
 });
 
+test("reads which layers of Qwen3.5 are recurrent from the flags in newer files", async () => {
+  // The flags say the same as the interval of the recorded files, which these files contradict.
+  for (const family of ["qwen35", "qwen35moe"] as const) {
+    const keys = { full_attention_interval: 7, "attention.recurrent_layers": [true, false, true, false] };
+    const file = writeCase(scratch, {
+      name: `${family}-flags`,
+      family,
+      type: "F32",
+      keys,
+      tensors: [],
+    });
+    const wanted = recorded[`${family}-F32`];
+    assert.ok(wanted !== null);
+    for (const [at, logprob] of (await logprobsOf(folderOf(file))).entries())
+      assert.ok(Math.abs(logprob - wanted[at]) < differenceMax.F32, `${family}, token ${at}`);
+  }
+});
+
 test("refuses tokens beyond the embedding, and blocks of another version", () => {
   const check = (type: MatrixType, tokenizer: Readonly<Record<string, WrittenValue>>): string =>
     folderOf(writeCase(scratch, { name: "other", family: "llama", type, keys: {}, tensors: [], tokenizer }));

@@ -211,13 +211,14 @@ const qwen35: GgufArchitecture = {
     "ssm.time_step_rank",
     "ssm.inner_size",
     "full_attention_interval",
+    "attention.recurrent_layers",
     "rope.dimension_count",
     // Hone does not use these sections of the rotary embedding, because the positions of a text are the same in all of
     // them.
     "rope.dimension_sections",
     "nextn_predict_layers",
   ],
-  fields: qwen35Fields,
+  fields: (metadata, prefix) => ({ ...qwen35Fields(metadata, prefix), ...qwen35Layers(metadata, prefix) }),
 };
 
 const expertKeys = ["expert_count", "expert_used_count", "expert_feed_forward_length", "expert_weights_norm"];
@@ -303,6 +304,7 @@ const architectures: Readonly<Record<string, GgufArchitecture>> = {
     ownKeys: [...qwen35.ownKeys, ...expertKeys, "expert_shared_feed_forward_length"],
     fields: (metadata, prefix) => ({
       ...qwen35Fields(metadata, prefix),
+      ...qwen35Layers(metadata, prefix),
       ...expertFields(metadata, prefix),
       shared_expert_intermediate_size: metadata.number(`${prefix}.expert_shared_feed_forward_length`),
     }),
@@ -524,6 +526,17 @@ function qwen35Fields(metadata: GgufMetadata, prefix: string): Readonly<Record<s
     full_attention_interval: metadata.number(`${prefix}.full_attention_interval`) ?? 4,
     partial_rotary_factor: needed("rope.dimension_count") / headSize,
   };
+}
+
+/** Returns Qwen3.5's kinds of layers, which newer files list by a flag for each layer. */
+function qwen35Layers(metadata: GgufMetadata, prefix: string): Readonly<Record<string, unknown>> {
+  const recurrent = metadata.value(`${prefix}.attention.recurrent_layers`);
+  if (!Array.isArray(recurrent)) return {};
+  // Layers at the end that predict further tokens have flags too.
+  const kinds = recurrent
+    .slice(0, layerCount(metadata, prefix))
+    .map((flag) => (flag === true ? "linear_attention" : "full_attention"));
+  return { layer_types: kinds };
 }
 
 /** Returns the fields of config.json about routed experts, whose factors add up to one in llama.cpp. */
