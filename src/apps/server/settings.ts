@@ -106,7 +106,7 @@ const serverSettings = {
     default: "cpu",
     choices: ["cpu", "webgpu"],
     about:
-      "Device that runs models in float32: the CPU, or a GPU through WebGPU (experimental). If the GPU is missing or computes wrong numbers, Hone uses the CPU and logs the reason.",
+      "Device that computes models with float32 weights: the CPU, or a GPU through WebGPU (experimental). If the GPU is missing or computes wrong numbers, Hone uses the CPU and logs the reason.",
   },
   builtInModel: {
     kind: "choice",

@@ -17,7 +17,7 @@ export interface PromptOrigin {
   readonly adapter: string | null;
 }
 
-/** Address at which other servers can fetch a held prompt. */
+/** Address at which other servers can fetch a computed prompt that this server holds for them. */
 export interface HeldPlace {
   readonly host: string;
   readonly port: number;

@@ -15,7 +15,7 @@ export const fineTuningEventSchema = Type.Object(
     object: Type.Enum(["fine_tuning.job.event"]),
     created_at: Type.Integer({
       description:
-        "Unix time in seconds. For the steps of a supervised or dpo job, it is the start of the training.",
+        "Unix time in seconds. All step events of a supervised or dpo job have the time at which the training started.",
     }),
     level: Type.Enum(["info", "warn", "error"]),
     message: Type.String(),

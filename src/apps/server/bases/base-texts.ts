@@ -44,7 +44,7 @@ export interface BaseTexts extends Service {
    * @throws ServiceError made by `refusal`, if the tokenizer's files cannot be read
    */
   use(): Promise<{ readonly texts: Texts; readonly release: () => void }>;
-  /** Call after the base's engine was evicted: closes the texts once they have been idle. */
+  /** Call after the base's engine was evicted. Closes the text components a minute after their last use. */
   letGo(): void;
   /** Message of the last error of opening; null if the last attempt succeeded. */
   readonly fault: string | null;

@@ -141,7 +141,7 @@ export interface LimitStore {
   exchange(asked: {
     /** Id of the server that exchanges counts. Its running requests count until its lease expires. */
     readonly serverId: string;
-    /** Counts to add. Each pair of a subject and a slot occurs at most once. */
+    /** Counts to add: at most one entry for each pair of a subject (a key or entity) and a time slot. */
     readonly slots: readonly SlotCounts[];
     /** Numbers of running requests. They replace the numbers that the server has stored before. */
     readonly running: readonly RunningCount[];

@@ -1,5 +1,5 @@
-// A training process of one live model, from the side of the server: its start, its calls one after the other, and its
-// end. If the process dies, all calls fail with the same reason.
+// The server's handle of the process that trains one live model (a model that a client trains step by step): starts the
+// process, sends it one call at a time, and ends it. If the process dies, all calls fail with the same reason.
 import type { Clock } from "../../../base/domain/clock.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { type Child, startChild } from "../../../base/processes/child.ts";

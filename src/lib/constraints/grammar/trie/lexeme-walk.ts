@@ -141,7 +141,7 @@ export class LexemeWalker {
       const depth = depthOf[node];
       const before = path[depth - 1];
       if (oddFrom[node] > node && this.#steps.isFree(before)) {
-        // All harmless text leads back to this state, so the walk continues at the next byte that is not harmless.
+        // Each harmless byte leads back to this state. The walk skips such bytes, up to the next byte of another kind.
         const next = Math.min(oddFrom[node], end);
         allowed.add(tokensBefore[node], tokensBefore[next]);
         if (next < end) {

@@ -155,7 +155,7 @@ const deepQuestions = [
   "What is the {noun} of {x}'s {person}?",
 ] as const;
 
-/** Draws a question for a property of a person who must first be found by another call. */
+/** Draws a question about a property of a person. One tool call finds the person, and a second one the property. */
 function throughPerson(random: Random): Solution {
   const person = drawLookup(random, "names");
   const lookup = drawLookup(random, pick(random, ["numbers", "words"] as const));
