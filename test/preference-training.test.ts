@@ -111,7 +111,7 @@ async function check(name: string, train: (client: Hone, modelId: string) => Pro
   assert.ok(after.preferred >= before.preferred + 0.15 && after.other < before.other, shown);
 }
 
-/** Sources of preferences; each is a test. */
+/** Test functions, one for each way to supply preferences, by the name of the test. */
 const ways = new Map<string, () => Promise<void>>();
 
 const small = { batch_size: 4, learning_rate: 3e-4, epochs: 4 };

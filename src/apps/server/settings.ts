@@ -139,7 +139,8 @@ const serverSettings = {
   entity: {
     kind: "text",
     default: "local",
-    about: "Entity of the first key, and of models that are registered without an entity.",
+    about:
+      "Entity (tenant) that owns the API key of the first start, and models that are registered without an entity.",
   },
   logLevel: {
     kind: "choice",

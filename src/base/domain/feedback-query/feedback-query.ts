@@ -79,6 +79,6 @@ export interface TypeQuestion extends Pick<FeedbackQuery, "projectId" | "conditi
 export interface TypeCounts {
   /** Total number of matching records, of all types. */
   readonly totalCount: number;
-  /** Types with their counts, ordered by descending count, then by name. Names have the form that queries use. */
+  /** Types with their counts, ordered by descending count, then by name. Each name is spelled as in a query. */
   readonly types: readonly { readonly feedbackType: string; readonly count: number }[];
 }

@@ -68,7 +68,7 @@ type CountedLimit = Exclude<keyof GrammarLimits, "strictFormats">;
 /**
  * Returns the refusal of a constraint that exceeds a limit.
  *
- * @param keyword keyword that was being read at that location
+ * @param keyword keyword of the constraint that was being read when the limit was exceeded
  */
 export function limitExceeded(
   limit: CountedLimit,
