@@ -44,6 +44,7 @@ import { ownKeyRoute } from "./routes/keys/own-key.ts";
 import { usageRoutes } from "./routes/keys/usage.ts";
 import { retentionRoutes } from "./routes/retention/retention.ts";
 import { promptTransferRoute } from "./routes/prompt-transfers.ts";
+import { tracedDatasetRoute } from "./traces/dataset-route.ts";
 import { exportRoutes } from "./traces/export-routes.ts";
 import { langfuseRoutes } from "./traces/langfuse-routes.ts";
 import { callRoutes } from "./weave/call-routes.ts";
@@ -223,6 +224,7 @@ export async function createHttpServer(
     fineTuningControlRoutes(scope, dependencies);
     graderRoutes(scope, dependencies);
     traceDeletionRoute(scope, dependencies);
+    tracedDatasetRoute(scope, dependencies);
     await scope.register((forms) => fileRoutes(forms, dependencies, answering));
     webhookRoutes(scope, dependencies);
     await scope.register(async (tinker) => {

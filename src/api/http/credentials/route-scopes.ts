@@ -65,6 +65,12 @@ const rows: readonly Row[] = [
     isWholeEntitys: true,
   },
   {
+    pattern: /^\S+ \/v1\/preview\/projects\/[^/]+\/[^/]+\/datasets\b/,
+    reads: [],
+    writes: ["train"],
+    isWholeEntitys: true,
+  },
+  {
     pattern: /^\S+ \/v1\/preview\/(webhooks|usage|retention)\b/,
     reads: ["read"],
     writes: [],
