@@ -1,5 +1,5 @@
-// Requests for every route of the API by a caller who knows ids of another entity: each id, in each spelling, in each
-// field that takes one. Each request has its expected status; the test fails if a route is missing here.
+// Requests for every route of the API by a caller who knows ids of another entity. They try each id in each field that
+// takes one, in each form that the API accepts. Each request has its expected status; the test fails if a route is missing here.
 import { groupsOf, jobOf, recordOf, type Request, rewardTerms, ruleOf, type Things } from "./two-entities.ts";
 
 export interface Attempt extends Request {

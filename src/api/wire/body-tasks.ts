@@ -106,7 +106,7 @@ export interface KindContext {
    * Form in which the records of a batch of feedback are packed. Required for such a batch, absent for other bodies.
    */
   readonly packForm?: PackForm;
-  /** For an export of traces, which requires it: its encoding and its project. */
+  /** Encoding and project of exported traces. Required for a body of exported traces, absent for other bodies. */
   readonly exportForm?: ExportForm;
 }
 

@@ -49,7 +49,7 @@ export async function buildContext(
   metrics.countedElsewhere(
     {
       name: "hone_log_lines_dropped_total",
-      help: "Log lines dropped because nobody read the log in time, or it could not be written.",
+      help: "Log lines dropped because the program that reads the server's output was too slow, or writing the log failed.",
     },
     () => [{ value: standardStream(2).droppedCount }],
   );

@@ -158,7 +158,7 @@ function parsedString(text: string): string | null {
   }
 }
 
-/** Matches characters that JSON requires to be escaped in strings. Models sometimes write them unescaped. */
+/** Matches control characters, which JSON requires to be escaped in strings. Models sometimes write them unescaped. */
 const controls = /[^ -\u{10ffff}]/gu;
 
 function escaped(character: string): string {

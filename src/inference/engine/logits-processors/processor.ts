@@ -33,8 +33,8 @@ export interface TokenContext {
   readonly promptTokenIds: readonly number[];
   readonly answerTokenIds: readonly number[];
   /**
-   * Logits, one per token, with the logit bias already added. If the processor sets a logit to negative infinity, no
-   * later step can allow the token again.
+   * Logits, one per token, with the logit bias already added. If the processor sets a logit to negative infinity,
+   * nothing that changes these logits afterwards can allow the token again.
    */
   readonly logits: Float32Array;
 }

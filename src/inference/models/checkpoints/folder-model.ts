@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { ServiceError } from "../../../base/domain/service-error.ts";
 import { createTokenizer } from "../../../lib/tokenizer/tokenizer.ts";
 import { preTokenizerLike, type NamedPreTokenizer } from "../../../lib/model-files/gguf/gguf-tokenizer.ts";
 import {
@@ -20,12 +21,14 @@ type Json = Readonly<Record<string, unknown>>;
 /**
  * Reads a folder.
  *
- * @throws ServiceError as `readModelConfig` and `readStoredTensors`
+ * @throws ServiceError `unsupported` if the tokenizer is not byte-level; others as `readModelConfig` and
+ * `readStoredTensors`
  */
 export function readFolderModel(folder: string): FolderModel {
   const { config, generation } = readConfigFiles(folder);
   const modelConfig = readModelConfig(folder);
   const tokenizer = readJson(join(folder, "tokenizer.json"));
+  requireByteLevel(tokenizer);
   const tokenizerConfig = withTemplates(folder, readJson(join(folder, "tokenizer_config.json")));
   const all = readStoredTensors(folder);
   const used = new Set(storedParameters(modelConfig, all).map(({ name }) => name));
@@ -39,6 +42,16 @@ export function readFolderModel(folder: string): FolderModel {
     preTokenizer: preTokenizerOf({ tokenizer, config: tokenizerConfig }),
     tensors: new Map([...all].filter(([name]) => used.has(name))),
   };
+}
+
+/** Requires a tokenizer whose tokens spell bytes, because tokenizers of SentencePiece have other keys in a GGUF file. */
+function requireByteLevel(tokenizer: Json): void {
+  if (JSON.stringify([tokenizer["pre_tokenizer"], tokenizer["decoder"]]).includes('"ByteLevel"')) return;
+  throw new ServiceError({
+    code: "unsupported",
+    message:
+      "This model's tokenizer is one of SentencePiece, not a byte-level tokenizer, and is not written to GGUF files. Export the version in the format merged, and convert the folder with llama.cpp's convert_hf_to_gguf.py.",
+  });
 }
 
 /** Reads the two files from which a tokenizer is created. */

@@ -2,7 +2,7 @@
 // same folders (test/fixtures/gguf/record-exports.py).
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -133,6 +133,16 @@ test("refuses a model class, and a setting that files do not express, by name", 
     code: "unsupported",
     message: /cannot express these settings of the model: layers/,
   });
+});
+
+test("refuses a tokenizer of SentencePiece", async () => {
+  const folder = join(scratch, "pieces");
+  cpSync(folderOf("llama"), folder, { recursive: true });
+  const file = join(folder, "tokenizer.json");
+  const tokenizer = JSON.parse(readFileSync(file, "utf8"));
+  const pieces = { ...tokenizer, pre_tokenizer: { type: "Metaspace" }, decoder: { type: "Metaspace" } };
+  writeFileSync(file, JSON.stringify(pieces));
+  await assert.rejects(exported({ baseFolder: folder }), { code: "unsupported", message: /SentencePiece/ });
 });
 
 test("describes the built-in model's tokenizer, which llama.cpp splits texts for only nearly, as a whole too", async () => {

@@ -119,7 +119,7 @@ class PatternCompiler {
       .after(before);
   }
 
-  /** Compiles a pattern without assertions. */
+  /** Compiles a pattern that contains no assertions. */
   #text(pattern: Pattern, before: Before, rest: Rest): Expression {
     const { expressions } = this.#wording;
     const text = this.#expressed(pattern);

@@ -48,7 +48,7 @@ export function readGguf(file: string): GgufFile {
   if (typeof wanted === "number" && wanted !== tensors.size) {
     throw corrupt(file, `its ${count} parts hold ${tensors.size} tensors, and should hold ${wanted}`);
   }
-  // Only the first part describes the model; the other parts have only their part number.
+  // Only the first part has the metadata of the model. The metadata of the other parts is only their part number.
   return { ...parts[0], tensors };
 }
 

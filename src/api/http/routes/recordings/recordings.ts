@@ -93,7 +93,7 @@ export function recordingRoutes(app: FastifyInstance, dependencies: HttpDependen
     {
       summary: "List the messages of a recorded chat completion",
       query: messageQuerySchema,
-      answer: "A page of the messages that the request sent, oldest first by default.",
+      answer: "A page of the messages of the stored request, oldest first by default.",
       json: messagePageSchema,
       options: readsPage,
     },

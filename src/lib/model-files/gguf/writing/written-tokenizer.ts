@@ -1,5 +1,5 @@
 // Describes a byte-level tokenizer of a Hugging Face folder as the keys of a GGUF file, as llama.cpp's converter writes
-// them. Other kinds of tokenizers are in `written-pieces`.
+// them. Exports of models with other tokenizers are refused.
 import type { TypedMetadata, TypedValue } from "../type-numbers.ts";
 import { tokenKinds } from "../gguf-tokenizer.ts";
 

@@ -1,4 +1,4 @@
-// For tests: runs a job of three steps on the contract's tiny model with a stub server. Retries the job as the queue
+// For tests: runs a job of three steps with a stub server, on the tiny model of the trainer's test suite. Retries the job as the queue
 // does, until it ends.
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
