@@ -10,7 +10,7 @@ import type { ModelStore, TrainedModel } from "../../base/domain/model.ts";
 import type { RewardRule } from "../../base/domain/rewards/reward-rule.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import { newJob } from "../jobs/new-job.ts";
-import { gatherFeedback, type GatherDependencies, type Gathered, oldestStep } from "./gather-feedback.ts";
+import { gatherFeedback, type GatherDependencies, type Gathered } from "./gather-feedback.ts";
 import { cutToJob, writeGroups } from "./groups/group-lines.ts";
 import type { LeftOut } from "./groups/judge-answers.ts";
 import type { PlannedGroup } from "./groups/plan-groups.ts";
@@ -18,6 +18,7 @@ import { type FeedbackSpan, ruleCondition, turnOf } from "./rule-condition.ts";
 import type { RewardSettings } from "./settings.ts";
 import type { SubmitJob } from "./automatic/create-automatic-job.ts";
 import { callReference } from "../../base/domain/recordings/call-reference.ts";
+import { oldestStep } from "../../base/domain/version-age.ts";
 
 export interface FeedbackJobDependencies extends GatherDependencies {
   readonly feedback: Pick<FeedbackStore, "scan">;

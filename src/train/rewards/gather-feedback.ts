@@ -45,11 +45,3 @@ export async function gather<Plan>(
   const plan = await planOf({ rule, model, records, callOf, trainedOn, stepMin, sequenceLengthMax });
   return { plan, calls, model, trainedOn };
 }
-
-/**
- * Returns the number of the oldest version whose answers may be trained on. `versionAgeMax` is the maximum distance to
- * the newest version; null if unlimited.
- */
-export function oldestStep(newestStep: number, versionAgeMax: number | null): number {
-  return versionAgeMax === null ? 0 : Math.max(0, newestStep - versionAgeMax);
-}

@@ -2,6 +2,7 @@
 // database then stores the job together with its rollouts, each of which belongs to at most one job.
 import type { Clock } from "../../base/domain/clock.ts";
 import type { JobCreation, JobDraft } from "../../base/domain/job.ts";
+import type { ModelStore } from "../../base/domain/model.ts";
 import { newUuid7 } from "../../base/domain/random.ts";
 import type { CompletionStore } from "../../base/domain/recordings/completion-store.ts";
 import type {
@@ -16,6 +17,7 @@ import { outlinesOf } from "../../base/domain/summaries/outline-group.ts";
 import type { TrajectoryOutline } from "../../base/domain/summaries/trajectory-outline.ts";
 import { foldedLine } from "../../base/domain/text/folded-lines.ts";
 import type { TrajectoryGroup } from "../../base/domain/trajectory.ts";
+import { oldestStep } from "../../base/domain/version-age.ts";
 import { newJob } from "../jobs/new-job.ts";
 import { readRollout } from "./rollout-answers.ts";
 import { rolloutTrajectories } from "./rollout-trajectories.ts";
@@ -24,12 +26,15 @@ import type { RolloutSettings } from "./settings.ts";
 export interface RolloutJobDependencies {
   readonly rollouts: Pick<RolloutStore, "groups" | "find">;
   readonly completions: Pick<CompletionStore, "list" | "find">;
+  readonly models: Pick<ModelStore, "newestVersion">;
   readonly clock: Clock;
   readonly settings: Pick<RolloutSettings, "jobBytesMax" | "rolloutsPerJob">;
 }
 
 export interface RolloutJobRequest {
-  readonly choice: RolloutChoice;
+  readonly choice: Omit<RolloutChoice, "stepMin">;
+  /** Maximum distance of a rollout's version to the newest version; null if unlimited. */
+  readonly versionAgeMax: number | null;
   /** Reward of expired rollouts, which `choice` then includes; null otherwise. */
   readonly expiredReward: number | null;
   readonly groupsMax: number;
@@ -57,13 +62,15 @@ interface WrittenGroups {
  */
 export async function createRolloutJob(
   dependencies: RolloutJobDependencies,
-  { choice, expiredReward, groupsMax }: RolloutJobRequest,
+  { choice, versionAgeMax, expiredReward, groupsMax }: RolloutJobRequest,
   identity: Pick<JobDraft, "task" | "configNotApplied" | "warnings">,
   submit: SubmitJob,
 ): Promise<string | null> {
-  const { rollouts, clock, settings } = dependencies;
+  const { rollouts, models, clock, settings } = dependencies;
   const limits = { groupsMax, rolloutsMax: settings.rolloutsPerJob };
-  const { groups } = await rollouts.groups(choice, limits, clock.now());
+  const newest = versionAgeMax === null ? null : await models.newestVersion(choice.modelId);
+  const stepMin = oldestStep(newest?.step ?? 0, versionAgeMax);
+  const { groups } = await rollouts.groups({ ...choice, stepMin }, limits, clock.now());
   if (choice.ids !== null) await requireAll(dependencies, choice, groups);
   const outcomeOf = ({ outcome }: Rollout): RolloutOutcome =>
     outcome ?? { reward: expiredReward ?? 0, metrics: {}, callRewards: {} };
@@ -118,7 +125,7 @@ async function writeGroups(
 /** @throws ServiceError with the reason why one of the named rollouts cannot be used */
 async function requireAll(
   { rollouts, clock }: Pick<RolloutJobDependencies, "rollouts" | "clock">,
-  { ids, modelId }: RolloutChoice,
+  { ids, modelId }: Pick<RolloutChoice, "ids" | "modelId">,
   groups: readonly RolloutGroup[],
 ): Promise<void> {
   const usable = new Set(groups.flatMap((group) => group.rollouts.map(({ id }) => id)));

@@ -2,6 +2,7 @@
 import { type Static, Type } from "typebox";
 import type { RolloutChoice } from "../../../base/domain/rollouts/rollout.ts";
 import { jobGroupsMax } from "../../../base/domain/rewards/stored-rule.ts";
+import { versionAgeLimit } from "../../../base/domain/version-age.ts";
 import { isUuid } from "../../../base/domain/random.ts";
 import { type Findings, report } from "../../../base/validation/findings.ts";
 import { nullable } from "../nullable.ts";
@@ -20,6 +21,17 @@ export const rolloutSelectionSchema = Type.Object(
     version: nullable(Type.Integer({ minimum: 0 }), {
       description: "Only rollouts whose `version` is this one. Null: all versions.",
     }),
+    version_age_max: nullable(Type.Integer({ minimum: 0, maximum: versionAgeLimit }), {
+      description:
+        "Maximum age of a rollout: the number of versions by which its `version` may be older than the newest. Null: no limit.",
+    }),
+    whole_groups: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description:
+          "Only groups in which no rollout is open and at least two rollouts match. The others wait for a later job.",
+      }),
+    ),
     max_groups: nullable(Type.Integer({ minimum: 1, maximum: jobGroupsMax }), {
       default: 256,
       description: "Maximum number of groups in the job, the oldest first.",
@@ -51,7 +63,9 @@ interface Fields {
 
 /** Rollouts that a request names for a job. */
 export interface ReadRolloutSelection {
-  readonly choice: Omit<RolloutChoice, "modelId">;
+  readonly choice: Omit<RolloutChoice, "modelId" | "stepMin">;
+  /** Maximum distance of a rollout's version to the newest version; null if unlimited. */
+  readonly versionAgeMax: number | null;
   readonly expiredReward: number | null;
   readonly groupsMax: number;
 }
@@ -87,18 +101,23 @@ export function rolloutSelectionOf({
   expired_reward: expiredReward = null,
 }: Fields): ReadRolloutSelection | null {
   if (ids === null && rollouts === null) return null;
-  const { group = null, split = null, version: step = null, max_groups: groupsMax } = rollouts ?? {};
+  const {
+    group = null,
+    split = null,
+    version: step = null,
+    whole_groups: onlyWholeGroups = false,
+  } = rollouts ?? {};
   return {
     choice: {
       ids: ids === null ? null : [...new Set(ids.map((id) => id.toLowerCase()))],
       group,
       split,
       step,
-      stepMin: 0,
       includesExpired: expiredReward !== null,
-      onlyWholeGroups: false,
+      onlyWholeGroups,
     },
+    versionAgeMax: rollouts?.version_age_max ?? null,
     expiredReward,
-    groupsMax: ids === null ? (groupsMax ?? 256) : idsMax,
+    groupsMax: ids === null ? (rollouts?.max_groups ?? 256) : idsMax,
   };
 }

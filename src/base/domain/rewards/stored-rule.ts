@@ -3,6 +3,7 @@ import type { Page, PageRequest } from "../page.ts";
 import { type FieldValues, integer, number, orNull, time } from "../resources/fields.ts";
 import type { TrainingConfig } from "../training-config.ts";
 import type { JsonObject } from "../text/json.ts";
+import { versionAgeLimit } from "../version-age.ts";
 import type { RewardRule } from "./reward-rule.ts";
 
 export interface StoredRule {
@@ -26,7 +27,7 @@ export const feedbackSelection = {
   versionAgeMax: orNull(
     integer({
       minimum: 0,
-      maximum: 1_000_000,
+      maximum: versionAgeLimit,
       about:
         "Maximum age of an answer: the number of versions by which the version that gave the answer may be older than the newest version. Older answers are excluded from training.",
       usually: "no limit",

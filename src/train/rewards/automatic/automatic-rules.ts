@@ -13,8 +13,8 @@ import type {
 } from "../../../base/domain/rewards/stored-rule.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { JsonObject } from "../../../base/domain/text/json.ts";
+import { oldestStep } from "../../../base/domain/version-age.ts";
 import type { Logger } from "../../../base/telemetry/logger.ts";
-import { oldestStep } from "../gather-feedback.ts";
 import { ruleCondition } from "../rule-condition.ts";
 import type { RewardSettings } from "../settings.ts";
 import { readNewFeedback, type AutomaticTask } from "./read-new-feedback.ts";
