@@ -59,15 +59,21 @@ function checkChat(call, said) {
   assert.ok(call.summary.usage[model].completion_tokens > 0);
 }
 
-for (const [name, Exporter, Telemetry] of [
-  ["ai-sdk", ProtobufExporter, OpenTelemetry],
-  ["ai-sdk-legacy", JsonExporter, LegacyOpenTelemetry],
-])
+const exporters = {
+  "ai-sdk": () => new ProtobufExporter({ compression: "gzip" }),
+  "ai-sdk-legacy": () => new JsonExporter({ compression: "gzip" }),
+};
+const telemetries = {
+  "ai-sdk": () => new OpenTelemetry(),
+  "ai-sdk-legacy": () => new LegacyOpenTelemetry(),
+};
+
+for (const name of Object.keys(exporters))
   test(`the AI SDK's telemetry (${name})`, async () => {
     const sdk = new NodeSDK({
       serviceName: name,
       instrumentations: [],
-      traceExporter: new Exporter({ compression: "gzip" }),
+      traceExporter: exporters[name](),
     });
     sdk.start();
     const openai = createOpenAI({ baseURL: process.env.OPENAI_BASE_URL, apiKey: key });
@@ -75,7 +81,7 @@ for (const [name, Exporter, Telemetry] of [
       model: openai.chat(model),
       prompt: question.content,
       maxOutputTokens: 8,
-      telemetry: { isEnabled: true, integrations: [new Telemetry()] },
+      telemetry: { isEnabled: true, integrations: [telemetries[name]()] },
     });
     await end(sdk);
     const calls = await callsOf(name);
