@@ -3,6 +3,7 @@ distillation. Only the data sets differ: those of the hub are replaced by a few 
 
 import json
 import os
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -121,9 +122,14 @@ CHECKS = {
 
 
 def main() -> None:
-    for name in sys.argv[1:] or CHECKS:
+    if names := sys.argv[1:]:
+        for name in names:
+            CHECKS[name]()
+        return
+    # Each recipe is a program of its own, because its models train until the program ends.
+    for name in CHECKS:
         began = time.time()
-        CHECKS[name]()
+        subprocess.run([sys.executable, __file__, name], check=True)
         print(f"{name}: {time.time() - began:.0f} s", flush=True)
 
 
