@@ -4,7 +4,7 @@ import type { ChatCompletion, ChatCompletionChunk, ChatCompletionRequest } from 
 import type { Logged, TrajectoryGroup, TrainingJobCreate } from "./api.ts";
 import type { CheckpointCalls } from "./calls/checkpoint-calls.ts";
 import type { ChatCalls } from "./calls/generation-calls.ts";
-import type { JobCalls } from "./calls/job-calls.ts";
+import type { JobCalls } from "./calls/training/job-calls.ts";
 import type { ModelCalls } from "./calls/model-calls.ts";
 import type { TrajectoryCalls, TrajectoryFilter } from "./calls/trajectory-calls.ts";
 import type { Connection, ConnectionOptions, RequestOptions } from "./connection.ts";

@@ -4,7 +4,7 @@ import type { LogLine } from "../api.ts";
 import type { RequestOptions } from "../connection.ts";
 import { CallGroup } from "./call-group.ts";
 import type { QueryOf } from "./calls.ts";
-import type { WatchOptions } from "./follow-job.ts";
+import type { WatchOptions } from "./training/follow-job.ts";
 
 const withoutRetries = { retries: 0 };
 

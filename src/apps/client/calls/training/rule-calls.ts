@@ -1,5 +1,5 @@
 // Calls for reward rules. A rule computes rewards from feedback, and can train a model automatically.
-import { CallGroup } from "./call-group.ts";
+import { CallGroup } from "../call-group.ts";
 
 const all = "/v1/preview/reward-rules";
 const one = "/v1/preview/reward-rules/{rule_id}";

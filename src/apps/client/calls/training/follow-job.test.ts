@@ -1,9 +1,9 @@
 // Tests that a job is followed across lost connections, against a fake source of events.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { TrainingEvent } from "../api.ts";
-import { HoneError } from "../hone-error.ts";
-import { fakePlatform } from "../testing/fake-platform.ts";
+import type { TrainingEvent } from "../../api.ts";
+import { HoneError } from "../../hone-error.ts";
+import { fakePlatform } from "../../testing/fake-platform.ts";
 import { followJob, type EventSource } from "./follow-job.ts";
 
 const step = (id: string, type: TrainingEvent["type"] = "gradient_step"): TrainingEvent => ({

@@ -1,9 +1,9 @@
 // Calls for training jobs: create, read, follow, cancel, retry and replay.
-import type { TrainingEvent, TrainingJob } from "../api.ts";
-import type { RequestOptions } from "../connection.ts";
-import { HoneError } from "../hone-error.ts";
-import { CallGroup, inputOf } from "./call-group.ts";
-import type { AnswerOf, BodyOf } from "./calls.ts";
+import type { TrainingEvent, TrainingJob } from "../../api.ts";
+import type { RequestOptions } from "../../connection.ts";
+import { HoneError } from "../../hone-error.ts";
+import { CallGroup, inputOf } from "../call-group.ts";
+import type { AnswerOf, BodyOf } from "../calls.ts";
 import { followJob, type FollowOptions, type WatchOptions } from "./follow-job.ts";
 
 const all = "/v1/preview/training-jobs";

@@ -1,9 +1,9 @@
 // Follows a job's events until it ends, even if the server restarts. After a lost connection, resumes after the last
 // event received; fails if no server answers before a deadline.
-import type { TrainingEvent } from "../api.ts";
-import type { RequestOptions } from "../connection.ts";
-import { HoneError } from "../hone-error.ts";
-import type { Platform } from "../platform.ts";
+import type { TrainingEvent } from "../../api.ts";
+import type { RequestOptions } from "../../connection.ts";
+import { HoneError } from "../../hone-error.ts";
+import type { Platform } from "../../platform.ts";
 
 export interface WatchOptions extends RequestOptions {
   /** Id of the last event received; only later events are sent. */

@@ -1,5 +1,5 @@
 // Calls for rollouts: attempts of an agent at a task, whose calls of the model are recorded for training.
-import { CallGroup } from "./call-group.ts";
+import { CallGroup } from "../call-group.ts";
 
 const all = "/v1/preview/models/{model_id}/rollouts";
 const one = "/v1/preview/models/{model_id}/rollouts/{rollout_id}";
