@@ -23,8 +23,21 @@ export function idFor(headers: Headers): string {
   return typeof sent === "string" && harmless.test(sent) ? sent : newUuid();
 }
 
-export function requestIdOf({ id, headers }: Pick<FastifyRequest, "id" | "headers">): RequestId {
-  return { value: id, isChosen: headers["x-request-id"] === id };
+/**
+ * Returns the id of a request that calls a model. In a rollout, an id that the client chose gets a unique suffix.
+ * Otherwise the recording would replace that of another call with the same id, even of another rollout.
+ */
+export function requestIdOf({
+  id,
+  headers,
+  caller,
+}: Pick<FastifyRequest, "id" | "headers" | "caller">): RequestId {
+  const isOfRollout = (caller.rollout ?? null) !== null;
+  return {
+    value: id,
+    isChosen: headers["x-request-id"] === id,
+    ...(isOfRollout && { suffix: `-${newUuid()}` }),
+  };
 }
 
 /**

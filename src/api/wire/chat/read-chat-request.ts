@@ -53,6 +53,8 @@ export interface RequestId {
   readonly value: string;
   /** True if the client chose the id in the header `x-request-id`. Otherwise this server generated it. */
   readonly isChosen: boolean;
+  /** Appended to an id that the client chose, to make it unique; absent if the id stays as it is. */
+  readonly suffix?: string;
 }
 
 export function freshRequestId(): RequestId {
@@ -60,11 +62,12 @@ export function freshRequestId(): RequestId {
 }
 
 /**
- * Returns the id from the header, else the id from the body, else the generated one. The answer, the response header
- * and the log thus all have the same id.
+ * Returns the id from the header, else the id from the body, else the generated one. Unless it gets a suffix, the
+ * answer, the response header and the log thus all have the same id.
  */
-function completionId(own: RequestId, inBody: string | undefined): string {
-  return own.isChosen ? own.value : (inBody ?? own.value);
+function completionId({ value, isChosen, suffix = "" }: RequestId, inBody: string | undefined): string {
+  const chosen = isChosen ? value : inBody;
+  return chosen === undefined ? value : chosen + suffix;
 }
 
 /**

@@ -1,7 +1,6 @@
 // Finds the earlier call of a rollout that a new call continues, and adds its exact tokens to the request. The prompt
 // then begins with the sampled tokens instead of another tokenization of their text.
 import type { ChatRequest } from "../../../base/domain/chat.ts";
-import { newUuid } from "../../../base/domain/random.ts";
 import {
   anyCompletion,
   type CompletionStore,
@@ -43,22 +42,9 @@ export class RolloutCalls {
     this.#dependencies = dependencies;
   }
 
-  /**
-   * Returns the request with the tokens of the last earlier answer that it repeats. If its id was used before, it gets
-   * another one, because the new recording would replace the earlier one.
-   */
+  /** Returns the request with the tokens of the last earlier answer that it repeats. */
   async continueCall({ id }: RolloutPass, request: ChatRequest): Promise<ChatRequest> {
     const { calls } = await this.#callsOf(id);
-    return this.#withTokens(await this.#withOwnId(request, calls), calls);
-  }
-
-  async #withOwnId(request: ChatRequest, calls: readonly KnownCall[]): Promise<ChatRequest> {
-    const { identity } = request;
-    const isUsed = calls.some(({ requestId }) => requestId === identity.requestId);
-    return isUsed ? { ...request, identity: { ...identity, requestId: newUuid() } } : request;
-  }
-
-  async #withTokens(request: ChatRequest, calls: readonly KnownCall[]): Promise<ChatRequest> {
     const { prompt } = request;
     if (prompt.kind !== "conversation" || calls.length === 0) return request;
     const answers = new Map(
