@@ -20,7 +20,7 @@ async function ask(model: string, agent: number, session: Session | null, turn: 
   });
 }
 
-test("50 agents with the same request id lose no call of their rollouts, also beside calls outside of rollouts", async () => {
+test("50 agents with the same request id lose no call of their rollouts, also besides calls outside of rollouts", async () => {
   const { create, detail, recorded, modelId } = await rolloutSessions(server(), "ids");
   const sessions = await Promise.all(Array.from({ length: agentCount }, () => create()));
   const outside = async (): Promise<void> => {

@@ -46,6 +46,11 @@ const operations: Readonly<Record<string, readonly string[]>> = {
   "/v1/preview/models/{model_id}/trajectories/counts": ["get"],
   "/v1/preview/models/{model_id}/trajectories/{number}": ["get"],
   "/v1/preview/models/{model_id}/trajectories/rows": ["get"],
+  "/v1/preview/models/{model_id}/rollouts": ["get", "post"],
+  "/v1/preview/models/{model_id}/rollouts/{rollout_id}": ["get"],
+  "/v1/preview/models/{model_id}/rollouts/{rollout_id}/finish": ["post"],
+  "/v1/preview/models/{model_id}/rollouts/{rollout_id}/cancel": ["post"],
+  "/v1/preview/projects/{entity}/{project}/datasets/from-traces": ["post"],
   "/v1/preview/sft-training-jobs": ["post"],
   "/v1/preview/preference-training-jobs": ["post"],
   "/v1/preview/preference-training-jobs/from-feedback": ["post"],
@@ -104,6 +109,46 @@ const operations: Readonly<Record<string, readonly string[]>> = {
       ...["call/start", "call/end", "calls/complete"].map((call) => `/v2/{entity}/{project}/${call}`),
     ].map((path) => [path, ["post"]]),
   ),
+  ...Object.fromEntries(
+    [
+      "client/config",
+      "client/dynamic_config",
+      "create_session",
+      "session_heartbeat",
+      "telemetry",
+      "create_model",
+      "get_info",
+      "weights_info",
+      "optim_step",
+      "save_weights",
+      "load_weights",
+      "save_weights_for_sampler",
+      "unload_model",
+      "forward",
+      "forward_backward",
+      "retrieve_future",
+      "create_sampling_session",
+      "asample",
+      "sessions/{session_id}/finish",
+    ].map((call) => [`/api/v1/${call}`, ["post"]]),
+  ),
+  ...Object.fromEntries(
+    [
+      "healthz",
+      "get_server_capabilities",
+      "sessions/{session_id}",
+      "samplers/{sampler_id}",
+      ...["", "/{run_id}", "/{run_id}/checkpoints"].map((rest) => `training_runs${rest}`),
+    ].map((read) => [`/api/v1/${read}`, ["get"]]),
+  ),
+  "/api/v1/training_runs/{run_id}/checkpoints/{kind}/{checkpoint}": ["delete"],
+  "/api/v1/training_runs/{run_id}/checkpoints/{kind}/{checkpoint}/ttl": ["put"],
+  "/api/v1/training_runs/{run_id}/checkpoints/{kind}/{checkpoint}/archive": ["get"],
+  "/api/public/projects": ["get"],
+  "/api/public/scores": ["post"],
+  "/api/public/ingestion": ["post"],
+  "/api/public/otel/v1/traces": ["post"],
+  "/v1/traces": ["post"],
   "/server_info": ["get"],
   "/v1/preview/projects/{entity}/{project}/traces": ["delete"],
   "/feedback/batch/create": ["post"],
@@ -129,8 +174,15 @@ const operations: Readonly<Record<string, readonly string[]>> = {
   "/metrics": ["get"],
 };
 
-/** Routes that require Basic credentials, as Weave's clients send them. */
-const weaveRoutes = /^\/(feedback|annotation_queues|objs?|refs|table|files?|calls?|v2|graphql|server_info)\b/;
+/** Routes that require Basic credentials, as Weave's clients and Langfuse's libraries send them. */
+const basicRoutes =
+  /^\/(feedback|annotation_queues|objs?|refs|table|files?|calls?|v2|graphql|server_info|api\/public)\b/;
+
+/** Routes that exporters of traces call with either kind of credentials. */
+const traceRoutes = /\/v1\/traces$/;
+
+/** Routes whose fields the maker of another program defines and describes. */
+const foreignRoutes = /^\/(api\/(v1|public)|v1\/traces)\b/;
 
 test("documents each route with its credentials, a summary and the schemas of its answers", async () => {
   const server = await fakeServer();
@@ -142,7 +194,8 @@ test("documents each route with its credentials, a summary and the schemas of it
   assert.deepEqual(found, operations);
   for (const { path, operation } of operationsIn(paths)) {
     const { summary, security, responses } = operation;
-    const scheme = weaveRoutes.test(path) ? "basic" : "bearer";
+    const scheme = basicRoutes.test(path) ? [{ basic: [] }] : [{ bearer: [] }];
+    const required = traceRoutes.test(path) ? [{ bearer: [] }, { basic: [] }] : scheme;
     const isOpen = [
       "/health",
       "/v1/health",
@@ -154,7 +207,7 @@ test("documents each route with its credentials, a summary and the schemas of it
       // Clients sign these requests with a shared secret, which no OpenAPI security scheme describes.
       "/v1/kv-transfers",
     ].includes(path);
-    assert.deepEqual(security ?? [], isOpen ? [] : [{ [scheme]: [] }], path);
+    assert.deepEqual(security ?? [], isOpen ? [] : required, path);
     assert.match(summary, /^[A-Z].*[^.]$/, path);
     assert.ok(
       responses["2XX"] !== undefined && responses["4XX"] !== undefined && responses["5XX"] !== undefined,
@@ -214,10 +267,11 @@ test("writes valid JSON Schema 2020-12 that accepts its own defaults and example
   await server.close();
 });
 
-test("describes every field that a client can send, at any depth", async () => {
+test("describes every field that a client can send, at any depth, unless another maker defines it", async () => {
   const server = await fakeServer();
   const undescribed: string[] = [];
   for (const { path, operation } of operationsIn((await documentOf(server)).paths)) {
+    if (foreignRoutes.test(path)) continue;
     for (const { schema } of Object.values(operation.requestBody?.content ?? {})) {
       for (const [place, { properties = {} }] of within(schema, path)) {
         for (const [name, { description = "" }] of Object.entries(properties))
