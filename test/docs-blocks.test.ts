@@ -49,7 +49,7 @@ const files: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 };
 
 /**
- * Blocks of `console` that do not run here: the start of each, with the reason and, if there is one, the test that
+ * Blocks of `console` and `python` that do not run here: the start of each, with the reason and, if there is one, the test that
  * covers it.
  */
 const declared: Readonly<Record<string, readonly (readonly [start: string, reason: string])[]>> = {
@@ -67,9 +67,7 @@ const declared: Readonly<Record<string, readonly (readonly [start: string, reaso
   "docs/guides/annotation-queues.md": [
     ["npx hone annotate", "needs a terminal; src/apps/cli/annotate/annotate.test.ts"],
   ],
-  "docs/guides/anthropic.md": [
-    ["export ANTHROPIC_BASE_URL", "starts another program; test/messages.test.ts"],
-  ],
+  "docs/guides/anthropic.md": [["hone start claude", "starts another program; test/start-agents.test.ts"]],
   "docs/guides/backup.md": [["npx hone export", "needs PostgreSQL; test/postgres.test.ts"]],
   "docs/guides/dashboard.md": [["npx hone open", "opens a browser"]],
   "docs/guides/deploy.md": [
@@ -101,6 +99,10 @@ const declared: Readonly<Record<string, readonly (readonly [start: string, reaso
     ["npx hone serve", "needs a trainer elsewhere; src/train/trainer/tinker/contract.test.ts"],
     ["npx hone models move", "needs a trainer elsewhere; src/apps/cli/migrate/move-command.test.ts"],
   ],
+  "docs/guides/tinker-server.md": [
+    ["pip install tinker", "needs the Python package tinker; tools/conformance/tinker/run.py"],
+    ["import tinker", "needs the Python package tinker; tools/conformance/tinker/run.py"],
+  ],
   "docs/guides/traces.md": [["npm install ai", "asks the npm registry; tools/conformance/traces/run.py"]],
   "docs/guides/train-on-feedback.md": [
     ["npx hone rules preview", "docs/tutorials/from-feedback-to-a-better-model.md runs these commands"],
@@ -119,7 +121,7 @@ const declared: Readonly<Record<string, readonly (readonly [start: string, reaso
 };
 
 const running = ["sh", "ts", "js"];
-const shown = ["console", "json", "text", "yaml", "nginx", "mermaid"];
+const shown = ["console", "python", "json", "text", "yaml", "nginx", "mermaid"];
 
 for (const page of pages)
   if (readBlocks(page).some(({ language }) => running.includes(language)))
@@ -141,7 +143,7 @@ test("each block that does not run is declared with a reason", () => {
   for (const page of pages) {
     const left = [...(declared[page] ?? [])];
     for (const { line, language, code } of readBlocks(page)) {
-      if (language !== "console") continue;
+      if (language !== "console" && language !== "python") continue;
       const index = left.findIndex(([start]) => code.startsWith(start));
       assert.ok(index >= 0, `${page}:${line} neither runs nor is declared`);
       left.splice(index, 1);

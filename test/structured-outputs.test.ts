@@ -70,8 +70,9 @@ test("every member in the table allows its valid example and rejects its invalid
 
 test("the table of keywords is complete, and the table of refusals is right", () => {
   const kept = tableUnder("keyword | when Hone enforces it").flatMap(([keywords]) => codeIn(keywords));
-  // "nullable" is added because it is parsed together with `type`.
-  assert.deepEqual([...kept].sort(), [...knownKeywords, "nullable"].sort());
+  // Keywords that are parsed together with `type` and `contains`.
+  const parsedWithOthers = ["nullable", "minContains", "maxContains"];
+  assert.deepEqual([...kept].sort(), [...knownKeywords, ...parsedWithOthers].sort());
   for (const [keyword, example] of tableUnder("keyword | example of a refused schema | reason")) {
     const refusal = refusalOf(jsonSchema(JSON.parse(codeIn(example)[0])));
     assert.deepEqual([refusal?.kind, refusal?.subject], ["not-exact", codeIn(keyword)[0]], example);

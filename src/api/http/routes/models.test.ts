@@ -277,7 +277,7 @@ test("exports a checkpoint's files as a tar archive, and sends the archive's len
   assert.match(answer.body, /^peft\.json\0/);
   for (const [path, status, place] of [
     ["1/export", 422, "query,format"],
-    ["1/export?format=gguf", 422, "query,format"],
+    ["1/export?format=onnx", 422, "query,format"],
     ["9/export?format=peft", 404, "path,step"],
   ] as const) {
     const refused = await ask(server, "GET", `${url}/${path}`);

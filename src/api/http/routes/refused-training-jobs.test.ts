@@ -238,8 +238,8 @@ test("names each fault of a job in one answer", async () => {
     ],
   );
   await refuses(server, { model_id: "x" }, [
-    ["trajectory_groups", /required/],
     ["model_id", /valid UUID/],
+    ["trajectory_groups", /required/],
   ]);
   await server.close();
 });

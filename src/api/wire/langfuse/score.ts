@@ -4,7 +4,7 @@ import type { FeedbackInput } from "../../../judge/feedback/check-content.ts";
 import type { Json, JsonObject } from "../../../base/domain/text/json.ts";
 import { report, type Findings } from "../../../base/validation/findings.ts";
 import { checked } from "../body.ts";
-import { anyObject } from "../fields/any-object.ts";
+import { open } from "../fields/any-object.ts";
 import { nullable } from "../nullable.ts";
 import { scoreInput, scoreNameMax } from "../otlp/score-input.ts";
 
@@ -42,7 +42,7 @@ export const scoreSchema = Type.Object(
 const ingestionEventSchema = Type.Object({
   id: Type.String({ maxLength: 256, description: "Id of the event." }),
   type: Type.String({ description: "Only `score-create` is supported." }),
-  body: anyObject,
+  body: Type.Object({}, { ...open, description: "The score." }),
 });
 export const ingestionBodySchema = Type.Object(
   {

@@ -16,7 +16,13 @@ export const exportAnswerSchema = Type.Object(
 );
 
 export const exportBodySchema = Type.Object(
-  { resourceSpans: Type.Optional(Type.Array(Type.Object({}, { additionalProperties: true }))) },
+  {
+    resourceSpans: Type.Optional(
+      Type.Array(Type.Object({}, { additionalProperties: true }), {
+        description: "Spans, grouped by the resource that recorded them.",
+      }),
+    ),
+  },
   {
     title: "OtlpExport",
     description: "OTLP's ExportTraceServiceRequest, as protobuf or JSON, with or without gzip.",

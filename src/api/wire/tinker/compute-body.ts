@@ -8,20 +8,24 @@ import { typeField } from "./session-bodies.ts";
 
 const tensorSchema = Type.Object({
   data: Type.Array(Type.Number(), { description: "Values, row by row." }),
-  dtype: Type.Optional(Type.Enum(["float32", "int64"])),
+  dtype: Type.Optional(Type.Enum(["float32", "int64"], { description: "Number type of the values." })),
   shape: nullable(Type.Array(Type.Integer({ minimum: 0 })), { description: "Dimensions." }),
   sparse_crow_indices: nullable(Type.Array(Type.Integer()), { description: "Not supported." }),
   sparse_col_indices: nullable(Type.Array(Type.Integer()), { description: "Not supported." }),
 });
 const datumSchema = Type.Object({
-  model_input: Type.Object({
-    chunks: Type.Array(
-      Type.Object({
-        type: Type.Optional(Type.String({ description: "Only `encoded_text` is supported." })),
-        tokens: Type.Optional(Type.Array(Type.Integer(), { description: "Token ids." })),
-      }),
-    ),
-  }),
+  model_input: Type.Object(
+    {
+      chunks: Type.Array(
+        Type.Object({
+          type: Type.Optional(Type.String({ description: "Only `encoded_text` is supported." })),
+          tokens: Type.Optional(Type.Array(Type.Integer(), { description: "Token ids." })),
+        }),
+        { description: "Parts of the sequence, in order." },
+      ),
+    },
+    { description: "Sequence of tokens." },
+  ),
   loss_fn_inputs: Type.Record(Type.String(), tensorSchema, {
     description:
       "Inputs of the loss by name, such as `target_tokens` and `weights`, with a value for each token.",
@@ -35,6 +39,7 @@ const inputSchema = nullable(
       description: "Options of the loss.",
     }),
   }),
+  { description: "Sequences and their loss. A request has one of these two fields." },
 );
 
 const computeSchema = Type.Object(

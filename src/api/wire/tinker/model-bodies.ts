@@ -18,7 +18,9 @@ const placeField = (what: string) =>
 export const modelSeqField = placeField("model");
 export const samplerSeqField = placeField("sampling client");
 
-const optimizerField = nullable(Type.Object({ type: Type.String() }), {
+/** Choice of an optimizer. */
+export const optimizerSchema = Type.Object({ type: Type.String({ description: "Name of the optimizer." }) });
+const optimizerField = nullable(optimizerSchema, {
   description: "Optimizer; only `adamw` is supported.",
 });
 
@@ -138,7 +140,7 @@ const stepSchema = Type.Object(
     model_id: modelIdField,
     seq_id: seqIdField,
     adam_params: nullable(adamSchema, { description: "Parameters of the AdamW step." }),
-    optimizer_params: nullable(Type.Object({ type: Type.String() }), {
+    optimizer_params: nullable(optimizerSchema, {
       description: "Parameters of another optimizer; not supported.",
     }),
     type: typeField,

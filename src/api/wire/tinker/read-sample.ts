@@ -14,26 +14,33 @@ import { typeField } from "./session-bodies.ts";
 /** Maximum number of alternatives per token, as in chat requests. */
 const alternativesMax = 20;
 
-const paramsSchema = Type.Object({
-  max_tokens: nullable(Type.Integer({ minimum: 1 }), {
-    description: "Maximum number of tokens; absent to fill the context.",
-  }),
-  seed: nullable(Type.Integer(), { description: "Seed of reproducible samples." }),
-  stop: nullable(
-    Type.Union([
-      Type.String({ minLength: 1, maxLength: 4096 }),
-      Type.Array(Type.Union([Type.String({ minLength: 1, maxLength: 4096 }), Type.Integer({ minimum: 0 })]), {
-        maxItems: 1024,
-      }),
-    ]),
-    {
-      description: "Texts or token ids that end a sample, besides the model's own; an empty list ends none.",
-    },
-  ),
-  temperature: Type.Optional(Type.Number({ minimum: 0, description: "Temperature; 0 is greedy." })),
-  top_k: Type.Optional(Type.Integer({ minimum: -1, description: "Top-k; -1 for no limit." })),
-  top_p: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 1, description: "Top-p." })),
-});
+const paramsSchema = Type.Object(
+  {
+    max_tokens: nullable(Type.Integer({ minimum: 1 }), {
+      description: "Maximum number of tokens; absent to fill the context.",
+    }),
+    seed: nullable(Type.Integer(), { description: "Seed of reproducible samples." }),
+    stop: nullable(
+      Type.Union([
+        Type.String({ minLength: 1, maxLength: 4096 }),
+        Type.Array(
+          Type.Union([Type.String({ minLength: 1, maxLength: 4096 }), Type.Integer({ minimum: 0 })]),
+          {
+            maxItems: 1024,
+          },
+        ),
+      ]),
+      {
+        description:
+          "Texts or token ids that end a sample, besides the model's own; an empty list ends none.",
+      },
+    ),
+    temperature: Type.Optional(Type.Number({ minimum: 0, description: "Temperature; 0 is greedy." })),
+    top_k: Type.Optional(Type.Integer({ minimum: -1, description: "Top-k; -1 for no limit." })),
+    top_p: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 1, description: "Top-p." })),
+  },
+  { description: "Sampling options." },
+);
 
 const count = (about: string) =>
   Type.Optional(Type.Integer({ minimum: 0, maximum: alternativesMax, description: about }));
@@ -42,15 +49,18 @@ const sampleSchema = Type.Object(
     num_samples: Type.Optional(
       Type.Integer({ minimum: 1, maximum: choiceCountMax, description: "Number of samples." }),
     ),
-    prompt: Type.Object({
-      chunks: Type.Array(
-        Type.Object({
-          type: Type.Optional(Type.String({ description: "Only `encoded_text` is supported." })),
-          tokens: Type.Optional(Type.Array(Type.Integer({ minimum: 0 }), { description: "Token ids." })),
-        }),
-        { description: "Parts of the prompt, in order." },
-      ),
-    }),
+    prompt: Type.Object(
+      {
+        chunks: Type.Array(
+          Type.Object({
+            type: Type.Optional(Type.String({ description: "Only `encoded_text` is supported." })),
+            tokens: Type.Optional(Type.Array(Type.Integer({ minimum: 0 }), { description: "Token ids." })),
+          }),
+          { description: "Parts of the prompt, in order." },
+        ),
+      },
+      { description: "Prompt as tokens." },
+    ),
     sampling_params: paramsSchema,
     sampling_session_id: nullable(Type.String(), { description: "Id of the sampling session." }),
     base_model: nullable(Type.String(), { description: "Base model, without a sampling session." }),

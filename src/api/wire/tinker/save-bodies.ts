@@ -6,7 +6,7 @@ import { report } from "../../../base/validation/findings.ts";
 import { is, type BodyForm, type MoreChecks, type ValueOf } from "../body.ts";
 import { anyObject } from "../fields/any-object.ts";
 import { nullable } from "../nullable.ts";
-import { modelIdField, modelSeqField, samplerSeqField, seqIdField } from "./model-bodies.ts";
+import { optimizerSchema, modelIdField, modelSeqField, samplerSeqField, seqIdField } from "./model-bodies.ts";
 import { typeField } from "./session-bodies.ts";
 
 /** Bounds of a checkpoint's life in seconds, as in the client: an hour to ten years. */
@@ -53,7 +53,9 @@ const samplerSchema = Type.Object(
   {
     ...saved,
     path: nameField,
-    sampling_session_seq_id: nullable(samplerSeqField),
+    sampling_session_seq_id: nullable(samplerSeqField, {
+      description: "Number of the sampling client in its session.",
+    }),
     kind: Type.Optional(Type.String({ description: "Only `snapshot` is supported." })),
     type: typeField,
   },
@@ -85,17 +87,17 @@ export function saveRequest(kind: SaveRequest["kind"], body: Omit<Saved, "kind">
 
 const loadSchema = Type.Object(
   {
-    model_id: nullable(modelIdField),
+    model_id: nullable(modelIdField, { description: "Id of the model in training." }),
     seq_id: seqIdField,
     session_id: nullable(Type.String(), {
       description: "Id of the session, to create a model from the weights.",
     }),
-    model_seq_id: nullable(modelSeqField),
+    model_seq_id: nullable(modelSeqField, { description: "Number of the model in its session." }),
     base_model: nullable(Type.String(), { description: "Another base model; not supported." }),
     user_metadata: nullable(anyObject, { description: "Metadata; not stored." }),
     path,
     optimizer: Type.Boolean({ description: "True to load the state of the optimizer, too." }),
-    optimizer_config: nullable(Type.Object({ type: Type.String() })),
+    optimizer_config: nullable(optimizerSchema, { description: "Optimizer; only `adamw` is supported." }),
     weights_access_token: nullable(Type.String(), { description: "Key of another account; not supported." }),
     type: typeField,
   },
@@ -123,7 +125,7 @@ const samplingSchema = Type.Object(
     session_id: Type.String({ description: "Id of the session." }),
     sampling_session_seq_id: samplerSeqField,
     base_model: nullable(Type.String({ maxLength: 256 }), { description: "Name of a base model." }),
-    model_path: nullable(path),
+    model_path: nullable(path, { description: "Path of saved weights." }),
     type: typeField,
   },
   { title: "TinkerCreateSamplingSession" },
