@@ -315,6 +315,9 @@ export const settingGroups: { readonly [Title: string]: readonly SettingKey[] } 
   Training: [
     "jobs.concurrency",
     "sessions.modelsMax",
+    "rollouts.openPerEntity",
+    "rollouts.callsMax",
+    "rollouts.tokensMax",
     "server.trainer",
     "server.trainerKey",
     "training.loraRank",
