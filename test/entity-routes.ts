@@ -1,5 +1,6 @@
 // Requests for every route of the API by a caller who knows ids of another entity. They try each id in each field that
 // takes one, in each form that the API accepts. Each request has its expected status; the test fails if a route is missing here.
+import { agentAttempts } from "./agent-routes.ts";
 import { groupsOf, jobOf, recordOf, type Request, rewardTerms, ruleOf, type Things } from "./two-entities.ts";
 
 export interface Attempt extends Request {
@@ -58,6 +59,7 @@ export const openRoutes: readonly string[] = [
  */
 export function attemptsWith(other: Things, own: Things): Readonly<Record<string, readonly Attempt[]>> {
   return {
+    ...agentAttempts(other, own),
     "POST /v1/chat/completions": answers(other, "/v1/chat/completions", conversation),
     "POST /v1/chat/completions/": answers(other, "/v1/chat/completions/", conversation),
     "POST /tokenize": answers(other, "/tokenize", { prompt: "Hi" }),
@@ -481,11 +483,16 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
 
 const watching = { accept: "text/event-stream" } as const;
 
-function get(url: string, status: number, headers: Request["headers"] = {}): Attempt {
+export function get(url: string, status: number, headers: Request["headers"] = {}): Attempt {
   return { method: "GET", url, status, headers };
 }
 
-function post(url: string, body: object | string, status: number, headers: Request["headers"] = {}): Attempt {
+export function post(
+  url: string,
+  body: object | string,
+  status: number,
+  headers: Request["headers"] = {},
+): Attempt {
   return { method: "POST", url, body, status, headers };
 }
 

@@ -49,6 +49,12 @@ export interface Things {
   readonly fineTuningId: string;
   /** A reward rule. */
   readonly ruleId: string;
+  /** An open rollout. */
+  readonly rolloutId: string;
+  /** A session of the Tinker API. */
+  readonly sessionId: string;
+  /** A sampling session in it. */
+  readonly samplerId: string;
   readonly webhookId: string;
   /** Id of a delivery of the webhook. */
   readonly deliveryId: string;
@@ -73,7 +79,7 @@ export interface World {
 
 /** Routes that take the key as Basic credentials, as feedback does. */
 const weaveRoutes =
-  /^\/(feedback|annotation_queues|objs?|refs|tables?|files?|calls?|v2)\b|^\/(graphql|server_info)\b/;
+  /^\/(feedback|annotation_queues|objs?|refs|tables?|files?|calls?|v2|api\/public)\b|^\/(graphql|server_info)\b/;
 
 const folder = "test/fixtures/goldens/models/qwen3";
 const tokenizer = await loadTokenizer(folder);
@@ -153,7 +159,7 @@ function chatOver(engine: NaiveEngine, { models: store, completions }: Stores) {
 
 /** Returns names for an entity's things, and ids that do not exist. */
 export function namesOf(entity: string): Things {
-  const endedJobId = newUuid();
+  const [endedJobId, sessionId] = [newUuid(), newUuid()];
   return {
     entity,
     project: `project-${entity}`,
@@ -170,6 +176,9 @@ export function namesOf(entity: string): Things {
     fileId: `file-${newUuid()}`,
     fineTuningId: `ftjob-${newUuid()}`,
     ruleId: newUuid(),
+    rolloutId: newUuid(),
+    sessionId,
+    samplerId: `${sessionId}:sample:0`,
     webhookId: newUuid(),
     deliveryId: `msg_${newUuid()}`,
     requestId: `request-${entity}`,
@@ -221,6 +230,16 @@ async function fillOne(world: World, names: Things): Promise<Things> {
   const { id: fileId } = await uploadFor(world, names);
   const [{ id: deliveryId }] = (await get(`/v1/preview/webhooks/${webhookId}/deliveries`)).data;
   const { id: ruleId } = await post("/v1/preview/reward-rules", ruleOf({ ...names, modelId }));
+  const { rollout_id: rolloutId } = await post(`/v1/preview/models/${modelId}/rollouts`, {
+    task: `said by ${entity}`,
+    version: 0,
+  });
+  const { session_id: sessionId } = await post("/api/v1/create_session", {
+    tags: [],
+    type: "create_session",
+  });
+  const sampling = { session_id: sessionId, sampling_session_seq_id: 0, base_model: "tiny" };
+  const { sampling_session_id: samplerId } = await post("/api/v1/create_sampling_session", sampling);
   await world.server.fineTuning.create(
     sampleFineTuning(names.fineTuningId, { entity, project, modelId, trainingJobId: endedJobId }),
   );
@@ -232,6 +251,9 @@ async function fillOne(world: World, names: Things): Promise<Things> {
     eventId: events.data[0].id,
     fileId,
     ruleId,
+    rolloutId,
+    sessionId,
+    samplerId,
     queueId,
     itemId: item.id,
     webhookId,
