@@ -69,6 +69,9 @@ const declared: Readonly<Record<string, readonly (readonly [start: string, reaso
   ],
   "docs/guides/anthropic.md": [["hone start claude", "starts another program; test/start-agents.test.ts"]],
   "docs/guides/backup.md": [["npx hone export", "needs PostgreSQL; test/postgres.test.ts"]],
+  "docs/guides/checkpoints.md": [
+    ["$ llama-server", "starts other programs; src/inference/models/checkpoints/plan-gguf.test.ts"],
+  ],
   "docs/guides/dashboard.md": [["npx hone open", "opens a browser"]],
   "docs/guides/deploy.md": [
     ["docker compose up", "needs Docker; test/image.test.ts and test/deploy.test.ts"],
