@@ -93,6 +93,12 @@ const declared: Readonly<Record<string, readonly (readonly [start: string, reaso
     ["HONE_TRANSFER_SECRET", "needs two servers; test/passed-prompts.test.ts"],
     ["node dist/examples/prefill-decode-proxy.js", "needs two servers; test/passed-prompts.test.ts"],
   ],
+  "docs/guides/rollouts.md": [
+    [
+      "hone rollout run -",
+      "starts another program; test/rollouts.test.ts and tools/conformance/agents/run.js",
+    ],
+  ],
   "docs/guides/servers.md": [
     ["export HONE_DATABASE_URL", "needs PostgreSQL; test/many-servers.test.ts"],
     ["export HONE_BLOBS", "needs a bucket; test/bucket-servers.test.ts"],
