@@ -7,6 +7,7 @@ import { protobufType } from "../../../train/trainer/tinker/wire/encoding.ts";
 import type { GatheredBody } from "../bodies/gather-body.ts";
 import { rawBody } from "../bodies/body-reader.ts";
 import type { HttpDependencies } from "../dependencies.ts";
+import { nameIgnored } from "../input/read-input.ts";
 import { bodyLimits } from "../settings.ts";
 import { findLive, fingerprintOf, tinkerEndpoints } from "./tinker-endpoints.ts";
 
@@ -28,12 +29,13 @@ export function computeRoutes(app: FastifyInstance, dependencies: HttpDependenci
         answer: "The operation, whose result to fetch later.",
         json: promiseSchema,
       },
-      ({ request, caller }) => {
+      ({ request, caller, reply }) => {
         // Safe cast: the route is marked as one that takes the bytes of its body. Without a content type, there is none.
         const { pieces } = (request.body ?? { pieces: [] }) as GatheredBody;
         const bytes = Buffer.concat(pieces);
         const isProtobuf = request.headers["content-type"]?.startsWith(protobufType) === true;
         const read = readCompute(bytes, { isProtobuf, isForward, json });
+        nameIgnored(reply, read.ignored);
         const live = findLive(dependencies, read.modelId, caller);
         const submission = { seqId: read.seqId, fingerprint: fingerprintOf(bytes) };
         return { request_id: sessions.compute(live, submission, read), model_id: read.modelId };

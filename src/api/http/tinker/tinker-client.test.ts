@@ -114,6 +114,41 @@ test("runs operations in the order of their numbers, and repeats none", async ()
   await server.close();
 });
 
+test("refuses malformed members of objects with any names, and names ignored fields", async () => {
+  const server = await fakeServer();
+  const client = await TinkerTestClient.open(server);
+  const model = await client.createModel();
+  const compute = (inputs: object) =>
+    client.ask("POST", "/api/v1/forward", {
+      model_id: model,
+      seq_id: 0,
+      forward_input: {
+        data: [{ model_input: { chunks: [{ tokens: [1] }] }, loss_fn_inputs: inputs }],
+        loss_fn: "cross_entropy",
+      },
+      strange: 1,
+    });
+  for (const tensor of [null, 1, { data: ["x"] }]) {
+    const refused = await compute({ target_tokens: tensor });
+    assert.deepEqual([refused.statusCode, refused.body.includes("target_tokens")], [422, true], refused.body);
+  }
+  const one = { data: [1] };
+  const accepted = await compute({ target_tokens: one, weights: one });
+  assert.deepEqual(
+    [accepted.statusCode, accepted.headers["x-hone-ignored"]],
+    [200, "strange"],
+    accepted.body,
+  );
+  const save = (metadata: object) =>
+    client.ask("POST", "/api/v1/save_weights", {
+      ...recorded.saveWeights(model, 0),
+      user_metadata: metadata,
+    });
+  assert.equal((await save({ a: 1 })).statusCode, 422);
+  assert.equal((await save({ a: "b" })).headers["x-hone-ignored"], undefined);
+  await server.close();
+});
+
 test("hides sessions, results, runs and weights from other entities", async () => {
   const server = await fakeServer();
   const client = await TinkerTestClient.open(server);

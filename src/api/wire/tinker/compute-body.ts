@@ -26,18 +26,23 @@ const datumSchema = Type.Object({
     },
     { description: "Sequence of tokens." },
   ),
-  loss_fn_inputs: Type.Record(Type.String(), tensorSchema, {
-    description:
-      "Inputs of the loss by name, such as `target_tokens` and `weights`, with a value for each token.",
-  }),
+  loss_fn_inputs: Type.Object(
+    {},
+    {
+      additionalProperties: tensorSchema,
+      description:
+        "Inputs of the loss by name, such as `target_tokens` and `weights`, with a value for each token.",
+    },
+  ),
 });
 const inputSchema = nullable(
   Type.Object({
     data: Type.Array(datumSchema, { description: "Sequences." }),
     loss_fn: Type.String({ description: "Name of the loss." }),
-    loss_fn_config: nullable(Type.Record(Type.String(), Type.Union([Type.Number(), Type.String()])), {
-      description: "Options of the loss.",
-    }),
+    loss_fn_config: nullable(
+      Type.Object({}, { additionalProperties: Type.Union([Type.Number(), Type.String()]) }),
+      { description: "Options of the loss." },
+    ),
   }),
   { description: "Sequences and their loss. A request has one of these two fields." },
 );

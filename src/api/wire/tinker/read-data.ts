@@ -10,7 +10,7 @@ import {
   type SessionLoss,
 } from "../../../train/sessions/process/losses.ts";
 import type { SessionDatum } from "../../../train/sessions/process/protocol.ts";
-import { readJson } from "../../../train/trainer/tinker/wire/read-json-request.ts";
+import { type JsonRequest, readJson } from "../../../train/trainer/tinker/wire/read-json-request.ts";
 import {
   type ReceivedDatum,
   type ReceivedRequest,
@@ -25,6 +25,8 @@ export interface ComputeRequest {
   readonly isForwardOnly: boolean;
   readonly loss: SessionLoss;
   readonly data: readonly SessionDatum[];
+  /** Names of fields of a JSON body that are ignored. */
+  readonly ignored: readonly string[];
 }
 
 /** Maximum number of sequences in one request, as in the client. */
@@ -44,7 +46,9 @@ export function readCompute(
     json,
   }: { readonly isProtobuf: boolean; readonly isForward: boolean; readonly json: JsonLimits },
 ): ComputeRequest {
-  const received = isProtobuf ? decoded(bytes) : readJsonBody(bytes, json);
+  const { received, ignored } = isProtobuf
+    ? { received: decoded(bytes), ignored: [] }
+    : readJsonBody(bytes, json);
   const { modelId, seqId, config, data } = received;
   if (data.length === 0) throw invalid("data is empty; send at least one datum.");
   if (data.length > dataMax)
@@ -59,6 +63,7 @@ export function readCompute(
     isForwardOnly: isForward || received.isForwardOnly,
     loss,
     data: data.map((datum, row) => readDatum(datum, name, `Datum ${row}`)),
+    ignored,
   };
 }
 
@@ -75,8 +80,13 @@ function decoded(bytes: Buffer): ReceivedRequest {
   }
 }
 
-function readJsonBody(bytes: Buffer, json: JsonLimits): ReceivedRequest {
-  return readJson(readForm(computeForm, parseJsonBody(bytes, json)).value);
+function readJsonBody(
+  bytes: Buffer,
+  json: JsonLimits,
+): { readonly received: ReceivedRequest; readonly ignored: readonly string[] } {
+  const { value, ignored } = readForm(computeForm, parseJsonBody(bytes, json));
+  // Safe cast: the schema checks the members of objects with any names, which its type does not have.
+  return { received: readJson(value as JsonRequest), ignored };
 }
 
 function lossOf(name: string): LossName {

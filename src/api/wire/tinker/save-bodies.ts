@@ -17,7 +17,7 @@ const nameField = nullable(Type.String({ minLength: 1, maxLength: 255 }), {
   description: "Name of the weights: letters, digits, `_`, `-` and `.`.",
 });
 const metadataField = nullable(
-  Type.Record(Type.String(), Type.String({ maxLength: 4096 }), { maxProperties: 64 }),
+  Type.Object({}, { additionalProperties: Type.String({ maxLength: 4096 }), maxProperties: 64 }),
   {
     description: "Texts that are stored with the weights.",
   },
@@ -81,7 +81,8 @@ export function saveRequest(kind: SaveRequest["kind"], body: Omit<Saved, "kind">
     samplerSeqId: body.sampling_session_seq_id ?? null,
     lifeMs: seconds === null || seconds === undefined ? null : seconds * 1000,
     overwrites: overwrite,
-    metadata: metadata ?? null,
+    // Safe cast: the schema allows only texts as values.
+    metadata: (metadata ?? null) as SaveRequest["metadata"],
   };
 }
 
