@@ -141,7 +141,9 @@ test("a wrong model, file or option is refused with its name", async () => {
     return error.param === "model";
   });
   await assert.rejects(create({ training_file: "file-abc123" }), UnprocessableEntityError);
-  await assert.rejects(create({ method: { type: "dpo" } }), /line 1/);
+  await assert.rejects(create({ method: { type: "dpo" } }), /training_file\.line 1/);
+  for (const suffix of ["a b", "a\u0001"])
+    await assert.rejects(create({ suffix }), (error: UnprocessableEntityError) => error.param === "suffix");
   await assert.rejects(
     create({ integrations: [{ type: "wandb", wandb: { project: "p" } }] }),
     /integrations is not supported/,

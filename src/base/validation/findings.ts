@@ -81,7 +81,7 @@ export function firstFaults(faults: readonly Fault[], count = faults.length): re
 }
 
 /** Returns a message that describes the first ten faults and says how many others there are. */
-function summary(faults: readonly Fault[], count: number): string {
+export function summary(faults: readonly Fault[], count = faults.length): string {
   const words = faults.slice(0, 10).map(({ location, message }) => {
     const name = location
       .slice(1)

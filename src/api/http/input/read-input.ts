@@ -42,7 +42,9 @@ export function readQuery<Schema extends ObjectSchema>(
     for (const [name, count] of repeated)
       report(findings, "value_error", `${name} occurs ${count} times in the query; give it once.`, name);
   });
-  nameIgnored(reply, ignored);
+  // The route reads these parameters itself.
+  const filters = Object.hasOwn(properties, "metadata") ? /^metadata\[.*\]$/s : null;
+  nameIgnored(reply, filters === null ? ignored : ignored.filter((name) => !filters.test(name)));
   return value;
 }
 

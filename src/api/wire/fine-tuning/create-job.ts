@@ -45,6 +45,9 @@ const methodSchema = Type.Object(
   { title: "FineTuningMethod" },
 );
 
+/** Checked separately, because the schema's patterns are only for clients. */
+const suffixPattern = /^[^\s/:%]+$/;
+
 const creationSchema = Type.Object(
   {
     model: Type.String({
@@ -60,7 +63,7 @@ const creationSchema = Type.Object(
     hyperparameters: nullable(supervisedHyperparameters, {
       description: "Older place of the hyperparameters of a supervised job.",
     }),
-    suffix: nullable(Type.String({ minLength: 1, maxLength: 64, pattern: "^[^\\s/:%]+$" }), {
+    suffix: nullable(Type.String({ minLength: 1, maxLength: 64, pattern: suffixPattern.source }), {
       description:
         "Text that becomes part of the model's name, without blanks, slashes, colons and percent signs.",
     }),
@@ -91,7 +94,14 @@ export const fineTuningJobForm: BodyForm<typeof creationSchema> = {
       cure: "leave it out, and read the metrics from the job's events",
     },
   },
-  more: ({ method, metadata, hyperparameters, validation_file: validation }, findings) => {
+  more: ({ method, metadata, hyperparameters, suffix, validation_file: validation }, findings) => {
+    if (typeof suffix === "string" && suffix !== "" && !suffixPattern.test(suffix))
+      report(
+        findings,
+        "value_error",
+        "Value error, suffix may not contain blanks, slashes, colons and percent signs.",
+        "suffix",
+      );
     if (isObject(metadata)) checkMetadata(metadata, findings);
     const type = isObject(method) ? method["type"] : "supervised";
     if (isObject(method)) {

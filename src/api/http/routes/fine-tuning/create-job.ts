@@ -24,7 +24,7 @@ import type { HttpDependencies } from "../../dependencies.ts";
 import { madeBy } from "../submit-job.ts";
 import { graderOf, refuseManySteps } from "./job-grader.ts";
 import type { FileReaders } from "../supervised/files.ts";
-import { readNamedFile } from "../supervised/named-file.ts";
+import { atField, readNamedFile } from "../supervised/named-file.ts";
 
 /** Project of models that are trained from a base model. */
 const usualProject = "fine-tuning";
@@ -94,7 +94,11 @@ async function readExamples(
     return { lines: file.lines, exampleCount: file.conversationCount };
   }
   const file = await readNamedFile("preference file", named, request, dependencies, readers);
-  requirePairs({ loss: "dpo" }, file);
+  try {
+    requirePairs({ loss: "dpo" }, file);
+  } catch (error) {
+    throw atField(error, named.field);
+  }
   return { lines: file.lines, exampleCount: file.preferenceCount };
 }
 
@@ -149,7 +153,10 @@ async function registerModel(
     from: projectId === null ? null : { model: name, step: null },
     returnExisting: false,
   };
-  return models.register(registration, caller);
+  // The model's name has the suffix in it.
+  return models.register(registration, caller).catch((error: unknown) => {
+    throw locate(error, { name: ["body", "suffix"] });
+  });
 }
 
 async function submit(

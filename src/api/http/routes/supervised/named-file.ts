@@ -1,6 +1,7 @@
 // Reads an uploaded file for a training job whose request contains the file's id or URL instead of the data.
 import type { FastifyRequest } from "fastify";
 import { quoted, ServiceError } from "../../../../base/domain/service-error.ts";
+import { summary } from "../../../../base/validation/findings.ts";
 import type { UploadedFile } from "../../../../base/domain/uploads/uploaded-file.ts";
 import type { BodyKind, BodyTasks } from "../../../wire/body-tasks.ts";
 import { fileIdIn } from "../../../wire/files/file-url.ts";
@@ -35,9 +36,21 @@ export async function readNamedFile<Kind extends BodyKind>(
     const body = { pieces: [bytes], byteCount: bytes.length };
     const { caller, id, headers } = request;
     return await bodies.read(kind, { body, caller, id, headers });
+  } catch (error) {
+    throw atField(error, named.field);
   } finally {
     held.release();
   }
+}
+
+/** Returns the error with the faults of a file located at the body's field that names the file. */
+export function atField(error: unknown, field: string): unknown {
+  if (!(error instanceof ServiceError) || error.code !== "invalid" || error.faults.length === 0) return error;
+  const faults = error.faults.map((fault) => {
+    const [place = "body", , ...inner] = fault.location;
+    return fault.location.length > 1 ? { ...fault, location: [place, field, ...inner] } : fault;
+  });
+  return new ServiceError({ code: "invalid", message: summary(faults), faults, cause: error });
 }
 
 async function findFile(
