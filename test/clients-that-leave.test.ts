@@ -7,7 +7,8 @@ import { test, type TestContext } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { basic, bearer, fakeServer, playJob, registeredModel } from "../src/api/http/testing/fake-server.ts";
 import { HeldCalls } from "../src/api/http/testing/held-calls.ts";
-import { validRequests, type ValidRequest } from "./fuzz/valid-requests.ts";
+import type { ValidRequest } from "./fuzz/valid-request.ts";
+import { validRequests } from "./fuzz/valid-requests.ts";
 
 type Server = Awaited<ReturnType<typeof fakeServer>>;
 
@@ -90,6 +91,9 @@ async function oneOfEach(server: Server): Promise<readonly RawRequest[]> {
     fileId: "none",
     queueId: "none",
     itemId: "none",
+    rolloutId: "none",
+    sessionId: "none",
+    tuningJobId: "none",
   });
   const operations = new Map(
     valid.map((request) => {

@@ -84,6 +84,9 @@ test("the same seed and index give the same request, and another index gives ano
     fileId: "f",
     queueId: "q",
     itemId: "i",
+    rolloutId: "r",
+    sessionId: "s",
+    tuningJobId: "t",
   };
   const bytes = (index: number): string => fuzzRequest(1, index, world).bytes.toString("latin1");
   assert.equal(bytes(7), bytes(7));

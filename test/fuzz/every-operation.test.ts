@@ -16,6 +16,9 @@ test("the fuzzer covers every operation of the API", async () => {
     fileId: "f",
     queueId: "q",
     itemId: "i",
+    rolloutId: "r",
+    sessionId: "s",
+    tuningJobId: "t",
   });
   const isBegun = (method: string, path: string): boolean => {
     const pattern = new RegExp(`^${path.replaceAll(/\{[^}]+\}/g, "[^/]+")}$`);

@@ -5,7 +5,8 @@ import { bytesOf, type HttpMessage } from "./http-message.ts";
 import { mutatedMessage } from "./mutate-http.ts";
 import { mutatedJson } from "./mutate-json.ts";
 import { oneOf } from "./odd-values.ts";
-import { validRequests, type FuzzedWorld, type ValidRequest } from "./valid-requests.ts";
+import type { FuzzedWorld, ValidRequest } from "./valid-request.ts";
+import { validRequests } from "./valid-requests.ts";
 
 export interface FuzzRequest {
   /** Name of the operation, and its mutations. */

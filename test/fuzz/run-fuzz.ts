@@ -15,7 +15,9 @@ import { residentBytes } from "../process-tree.ts";
 import { formType, validForm } from "./odd-uploads.ts";
 import { exchange } from "./raw-exchange.ts";
 import { unexpectedLines } from "../unexpected-lines.ts";
-import { feedbackIds, type FuzzedWorld } from "./valid-requests.ts";
+import type { FuzzedWorld } from "./valid-request.ts";
+import { feedbackIds } from "./valid-requests.ts";
+import { endSession, newSession, newTuning } from "./tuned-world.ts";
 
 export interface FuzzReport {
   readonly statuses: Readonly<Record<string, number>>;
@@ -169,6 +171,7 @@ class Fuzzer {
 
   async #goOn(sent: number, count: number): Promise<void> {
     await this.checkHealth();
+    await endSession(this.#server, this.#world.sessionId);
     this.#world = await newWorld(this.#server);
     this.#log(`${sent} of ${count} sent, ${this.#failures.length} failures`);
   }
@@ -194,7 +197,10 @@ async function newWorld(server: RunningServer): Promise<FuzzedWorld> {
   const spareModelId = await registered(server, "spare");
   const fileId = await uploaded(server);
   const queue = await queueWithItem(server);
-  return { apiKey: server.apiKey, spareModelId, fileId, ...queue, ...(await modelWithEndedJob(server)) };
+  const ended = await modelWithEndedJob(server);
+  const tuning = await newTuning(server, { modelId: ended.modelId, fileId });
+  const sessionId = await newSession(server);
+  return { apiKey: server.apiKey, spareModelId, fileId, ...queue, ...ended, ...tuning, sessionId };
 }
 
 async function queueWithItem(server: RunningServer): Promise<Pick<FuzzedWorld, "queueId" | "itemId">> {

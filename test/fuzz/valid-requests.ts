@@ -39,7 +39,6 @@ import { keyChangeForm, keyCreateForm } from "../../src/api/wire/keys/key.ts";
 import { entityLimitsForm } from "../../src/api/wire/keys/limits.ts";
 import { webhookReplayForm } from "../../src/api/wire/webhooks/delivery.ts";
 import { webhookChangeForm, webhookCreateForm } from "../../src/api/wire/webhooks/webhook.ts";
-import type { Random } from "../../src/base/domain/random.ts";
 import { countForm, messagesForm } from "../../src/api/wire/messages/messages-fields.ts";
 import { responsesForm } from "../../src/api/wire/responses/responses-fields.ts";
 import { formType, oddForm, oddTar, validForm, validTar } from "./odd-uploads.ts";
@@ -71,21 +70,10 @@ import {
   tableStatsForm,
 } from "../../src/api/wire/weave/tables.ts";
 import { constrainedChats, schemaKeywords } from "./constrained-chats.ts";
-
-/** Objects that requests refer to; created before the first request. */
-export interface FuzzedWorld {
-  readonly apiKey: string;
-  readonly modelId: string;
-  /** A model that requests may delete. */
-  readonly spareModelId: string;
-  /** A job that has ended. */
-  readonly jobId: string;
-  /** An uploaded file. */
-  readonly fileId: string;
-  /** An annotation queue with an item. */
-  readonly queueId: string;
-  readonly itemId: string;
-}
+import { namesIn, type FuzzedWorld, type ValidRequest } from "./valid-request.ts";
+import { tinkerRequests } from "./valid-tinker.ts";
+import { traceRequests } from "./valid-traces.ts";
+import { tuningRequests } from "./valid-tuning.ts";
 
 const equals = (field: string, value: string): object => ({
   $expr: { $eq: [{ $getField: field }, { $literal: value }] },
@@ -124,21 +112,6 @@ const anyQuery = {
 };
 
 export const feedbackIds: readonly string[] = ["fuzz-1", "fuzz-2"];
-
-export interface ValidRequest {
-  readonly method: "GET" | "POST" | "PUT" | "DELETE";
-  readonly path: string;
-  /** Undefined if there is no body; bytes are sent unchanged. */
-  readonly body?: unknown;
-  /** Returns another body of bytes, which may be malformed. */
-  readonly oddBody?: (random: Random) => Buffer;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly scheme?: "Bearer" | "Basic" | "none";
-  /** Names of fields that may occur in the body, or of query parameters. */
-  readonly names: readonly string[];
-  /** Schema of the body, from which additional fields are generated. */
-  readonly schema?: object;
-}
 
 const user = { role: "user", content: "what is one and one?" };
 const assistant = { role: "assistant", content: "two" };
@@ -765,6 +738,9 @@ export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
       { ...feedback, names: namesIn(feedbackPurgeForm.schema) },
     ),
     ...queueRequests(world),
+    ...tuningRequests(world),
+    ...tinkerRequests(world),
+    ...traceRequests(),
     post(
       models,
       { entity: "local", project: "p", name: "fuzzed", base_model: "tiny", return_existing: true },
@@ -867,12 +843,4 @@ export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
     get("/", { scheme: "none" }),
     get("/docs/static/swagger-ui.css", { scheme: "none" }),
   ];
-}
-
-/** Returns the names of all fields in a schema, including those of nested objects. */
-function namesIn(schema: unknown): readonly string[] {
-  if (Array.isArray(schema)) return [...new Set(schema.flatMap(namesIn))];
-  if (typeof schema !== "object" || schema === null) return [];
-  const { properties = {} } = schema as { readonly properties?: object };
-  return [...new Set([...Object.keys(properties), ...Object.values(schema).flatMap(namesIn)])];
 }
