@@ -1,23 +1,16 @@
 // Routes in the form of OpenAI's fine-tuning API that cancel, pause and resume jobs.
 import type { FastifyInstance } from "fastify";
-import type { Caller } from "../../../../base/domain/access.ts";
 import type { FineTuningJob, FineTuningState } from "../../../../base/domain/fine-tuning/fine-tuning-job.ts";
 import { isTerminal } from "../../../../base/domain/job.ts";
 import { ServiceError } from "../../../../base/domain/service-error.ts";
-import { fineTuningJobSchema } from "../../../wire/fine-tuning/job.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
-import { fineTuningBody, reachFineTuningJob } from "./reach-job.ts";
+import { fineTuningBody, oneFineTuningJob } from "./reach-job.ts";
 
 export function fineTuningControlRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
   const { fineTuning, jobs, jobQueue, clock } = dependencies;
   const on = endpoints(app, { tag: "fine-tuning", scheme: "bearer" });
-  const one = {
-    find: ({ fine_tuning_job_id: id }: { readonly fine_tuning_job_id: string }, caller: Caller) =>
-      reachFineTuningJob(dependencies, caller, id),
-    answer: "The job.",
-    json: fineTuningJobSchema,
-  };
+  const one = oneFineTuningJob(dependencies);
   const move = async (
     job: FineTuningJob,
     from: readonly FineTuningState[],

@@ -1,6 +1,6 @@
 // Routes in the form of OpenAI's fine-tuning API that create, list and read jobs.
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { reachOf, type Caller } from "../../../../base/domain/access.ts";
+import { reachOf } from "../../../../base/domain/access.ts";
 import type { FineTuningFilter } from "../../../../base/domain/fine-tuning/fine-tuning-job.ts";
 import { ServiceError } from "../../../../base/domain/service-error.ts";
 import { fineTuningJobForm } from "../../../wire/fine-tuning/create-job.ts";
@@ -10,7 +10,7 @@ import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
 import type { FileReaders } from "../supervised/files.ts";
 import { createFineTuningJob } from "./create-job.ts";
-import { fineTuningBody, reachFineTuningJob } from "./reach-job.ts";
+import { fineTuningBody, oneFineTuningJob } from "./reach-job.ts";
 
 export function fineTuningJobRoutes(
   app: FastifyInstance,
@@ -19,12 +19,7 @@ export function fineTuningJobRoutes(
 ): void {
   const { fineTuning } = dependencies;
   const on = endpoints(app, { tag: "fine-tuning", scheme: "bearer" });
-  const one = {
-    find: ({ fine_tuning_job_id: id }: { readonly fine_tuning_job_id: string }, caller: Caller) =>
-      reachFineTuningJob(dependencies, caller, id),
-    answer: "The job.",
-    json: fineTuningJobSchema,
-  };
+  const one = oneFineTuningJob(dependencies);
   on(
     "POST /v1/fine_tuning/jobs",
     {

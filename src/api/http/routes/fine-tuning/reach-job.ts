@@ -2,7 +2,11 @@
 import { mayReach, type Caller } from "../../../../base/domain/access.ts";
 import type { FineTuningJob } from "../../../../base/domain/fine-tuning/fine-tuning-job.ts";
 import { notFound } from "../../../../base/domain/service-error.ts";
-import { fineTuningJobBody, type FineTuningJobBody } from "../../../wire/fine-tuning/job.ts";
+import {
+  fineTuningJobBody,
+  fineTuningJobSchema,
+  type FineTuningJobBody,
+} from "../../../wire/fine-tuning/job.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 
 /** @throws ServiceError `not_found`, also for a job of another entity */
@@ -14,6 +18,16 @@ export async function reachFineTuningJob(
   const job = await fineTuning.find(id.toLowerCase());
   if (job === null || !mayReach(caller, job)) throw notFound("fine-tuning job", id.slice(0, 200));
   return job;
+}
+
+/** Returns what all routes about one job declare: how to find the job, and their answer. */
+export function oneFineTuningJob(dependencies: Pick<HttpDependencies, "fineTuning">) {
+  return {
+    find: ({ fine_tuning_job_id: id }: { readonly fine_tuning_job_id: string }, caller: Caller) =>
+      reachFineTuningJob(dependencies, caller, id),
+    answer: "The job.",
+    json: fineTuningJobSchema,
+  };
 }
 
 /** Returns a job as it is in answers, with the state of its training job. */
