@@ -12,6 +12,7 @@ import { fullDiskError } from "../../base/domain/transient-errors/full-disk.ts";
 import { reachProject } from "../../base/domain/project.ts";
 import { notFound, ServiceError } from "../../base/domain/service-error.ts";
 import type { TracedFile, TracedFileStore } from "../../base/domain/traces/traced-file.ts";
+import { repeatUntil } from "../../base/domain/waiting/repeat-until.ts";
 import { asDigest } from "./digests.ts";
 import { requireExpectedDigest } from "./object-service.ts";
 import type { TraceSettings } from "./settings.ts";
@@ -76,15 +77,12 @@ const keyOf = (fileId: string): string => `${folder}/${fileId}`;
 
 export function createTracedFiles(dependencies: TracedFileDependencies): TracedFiles {
   const { store, artifacts, clock, settings, onFault } = dependencies;
-  const sweepAgain = async (signal: AbortSignal): Promise<void> => {
-    while (!signal.aborted) {
+  const sweepAgain = (signal: AbortSignal): Promise<void> =>
+    repeatUntil(signal, { clock, pauseMs: settings.sweepSeconds * 1000, onFault }, async () => {
       const olderThan = new Date(clock.now().getTime() - comingMs);
       const isKnown = (key: string): Promise<boolean> => store.isKnown(key.slice(folder.length + 1));
-      await artifacts.sweep(folder, { olderThan, isKnown }).catch(onFault);
-      // The sleep rejects only if stopping the service interrupts it.
-      await clock.sleep(settings.sweepSeconds * 1000, { signal }).catch(() => undefined);
-    }
-  };
+      await artifacts.sweep(folder, { olderThan, isKnown });
+    });
   let sweeping: Promise<void> | null = null;
   const discard = ({ fileId }: Pick<ReceivedBytes, "fileId">): Promise<void> =>
     artifacts.remove(keyOf(fileId));

@@ -3,6 +3,7 @@
 import type { FineTuningJob } from "../../base/domain/fine-tuning/fine-tuning-job.ts";
 import { serviceOf, type Service } from "../../base/domain/lifecycle.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
+import { repeatUntil } from "../../base/domain/waiting/repeat-until.ts";
 import type { Logger } from "../../base/telemetry/logger.ts";
 import { nextAction, type StepDependencies } from "./reinforcement-step.ts";
 
@@ -42,15 +43,11 @@ export class ReinforcementLoop implements Service {
     return this.#life.stop();
   }
 
-  async #keepLooking(signal: AbortSignal): Promise<void> {
+  #keepLooking(signal: AbortSignal): Promise<void> {
     const { clock, settings, logger } = this.#dependencies;
-    while (!signal.aborted) {
-      await this.#look().catch((error: unknown) =>
-        logger.warn({ err: error }, "reinforcement jobs could not be read; trying again"),
-      );
-      // The sleep rejects only if `stop` aborts it.
-      await clock.sleep(settings.lookMs, { signal }).catch(() => undefined);
-    }
+    const onFault = (error: unknown): void =>
+      logger.warn({ err: error }, "reinforcement jobs could not be read; trying again");
+    return repeatUntil(signal, { clock, pauseMs: settings.lookMs, onFault }, () => this.#look());
   }
 
   /** Starts the jobs that this server now runs, and stops those that it no longer does. */

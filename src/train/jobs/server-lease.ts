@@ -5,6 +5,7 @@ import { serviceOf, type Service } from "../../base/domain/lifecycle.ts";
 import type { ServerStore } from "../../base/domain/servers/server-store.ts";
 import type { SharedClock } from "../../base/domain/clock.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
+import { repeatUntil } from "../../base/domain/waiting/repeat-until.ts";
 import type { Logger } from "../../base/telemetry/logger.ts";
 import { heartbeatMs, type JobSettings } from "./settings.ts";
 
@@ -100,14 +101,11 @@ export class ServerLease implements Service {
     return new Date(this.#dependencies.clock.now().getTime() + count * this.#settings.leaseMs);
   }
 
-  async #keepRenewing(signal: AbortSignal): Promise<void> {
+  #keepRenewing(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#dependencies;
-    while (!signal.aborted) {
-      // The sleep rejects only if `stop` aborts it.
-      await clock.sleep(heartbeatMs(this.#settings), { signal }).catch(() => undefined);
-      if (signal.aborted) return;
-      await this.#renew().catch((error: unknown) => logger.warn({ err: error }, notRenewed));
-    }
+    const onFault = (error: unknown): void => logger.warn({ err: error }, notRenewed);
+    const repetition = { clock, pauseMs: heartbeatMs(this.#settings), onFault, pausesFirst: true };
+    return repeatUntil(signal, repetition, () => this.#renew());
   }
 
   async #renew(): Promise<void> {

@@ -15,6 +15,7 @@ import { present } from "../../base/domain/assert.ts";
 import { allItems } from "../../base/domain/page.ts";
 import { notFound, ServiceError } from "../../base/domain/service-error.ts";
 import { ownState, type TrainerProfile } from "../../base/domain/trainer/profile.ts";
+import { repeatUntil } from "../../base/domain/waiting/repeat-until.ts";
 import type { Logger } from "../../base/telemetry/logger.ts";
 import { adapterSeal } from "../../inference/architectures/hashes/adapter-hash.ts";
 import type { ModelService } from "../../inference/models/registry/model-service.ts";
@@ -404,16 +405,11 @@ export class TrainingSessions implements Service {
     return this.sessions.addSampler(session, seqId, about);
   }
 
-  async #sweepUntil(signal: AbortSignal): Promise<void> {
+  #sweepUntil(signal: AbortSignal): Promise<void> {
     const { clock, settings, logger } = this.#dependencies;
-    while (!signal.aborted) {
-      // The sleep rejects only because the service stops.
-      await clock.sleep(settings.sweepMs, { signal }).catch(() => undefined);
-      if (signal.aborted) return;
-      await this.sweep().catch((error: unknown) =>
-        logger.warn({ err: error }, "sessions could not be swept"),
-      );
-    }
+    const onFault = (error: unknown): void => logger.warn({ err: error }, "sessions could not be swept");
+    const repetition = { clock, pauseMs: settings.sweepMs, onFault, pausesFirst: true };
+    return repeatUntil(signal, repetition, () => this.sweep());
   }
 
   /** Ends silent sessions and idle models, and deletes expired versions. Called periodically. */

@@ -14,6 +14,7 @@ import { fullDiskError } from "../../base/domain/transient-errors/full-disk.ts";
 import { requirePlainFile } from "../../base/domain/transient-errors/plain-file.ts";
 import { notFound, ServiceError } from "../../base/domain/service-error.ts";
 import type { FileStore, UploadedFile } from "../../base/domain/uploads/uploaded-file.ts";
+import { repeatUntil } from "../../base/domain/waiting/repeat-until.ts";
 import type { FileSettings } from "./settings.ts";
 
 export interface FileDependencies {
@@ -105,13 +106,8 @@ export function createFileService(dependencies: FileDependencies): FileService {
   };
 
   let sweeping: Promise<void> | null = null;
-  const sweepAgain = async (signal: AbortSignal): Promise<void> => {
-    while (!signal.aborted) {
-      await sweep().catch(onFault);
-      // The sleep rejects only if the service stops.
-      await clock.sleep(settings.sweepSeconds * 1000, { signal }).catch(() => undefined);
-    }
-  };
+  const sweepAgain = (signal: AbortSignal): Promise<void> =>
+    repeatUntil(signal, { clock, pauseMs: settings.sweepSeconds * 1000, onFault }, sweep);
 
   return {
     ...serviceOf("uploaded files", {

@@ -14,6 +14,7 @@ import type {
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { JsonObject } from "../../../base/domain/text/json.ts";
 import { oldestStep } from "../../../base/domain/version-age.ts";
+import { repeatUntil } from "../../../base/domain/waiting/repeat-until.ts";
 import type { Logger } from "../../../base/telemetry/logger.ts";
 import { ruleCondition } from "../rule-condition.ts";
 import type { RewardSettings } from "../settings.ts";
@@ -63,15 +64,12 @@ export class AutomaticRules implements Service {
     return this.#life.stop();
   }
 
-  async #keepLooking(signal: AbortSignal): Promise<void> {
+  #keepLooking(signal: AbortSignal): Promise<void> {
     const { clock, settings, logger } = this.#dependencies;
-    while (!signal.aborted) {
-      await this.look(signal).catch((error: unknown) =>
-        logger.warn({ err: error }, "automatic rules could not be processed; trying again"),
-      );
-      // The sleep rejects only if `stop` aborts it.
-      await clock.sleep(settings.lookSeconds * 1000, { signal }).catch(() => undefined);
-    }
+    const onFault = (error: unknown): void =>
+      logger.warn({ err: error }, "automatic rules could not be processed; trying again");
+    const pauseMs = settings.lookSeconds * 1000;
+    return repeatUntil(signal, { clock, pauseMs, onFault }, () => this.look(signal));
   }
 
   /**
