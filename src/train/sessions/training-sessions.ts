@@ -303,8 +303,8 @@ export class TrainingSessions implements Service {
   async runs({ entity, project }: Caller): Promise<readonly TrainedModel[]> {
     const filter = { entity, project: project ?? sessionProject, name: null };
     const runs: TrainedModel[] = [];
-    for await (const model of allItems((page) => this.#dependencies.store.list(filter, page)))
-      if (runOfModel(model) !== null) runs.unshift(model);
+    for await (const model of allItems((page) => this.#dependencies.store.list(filter, page), "desc"))
+      if (runOfModel(model) !== null) runs.push(model);
     return runs;
   }
 
