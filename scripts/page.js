@@ -1,18 +1,22 @@
-// Builds the dashboard, which the server serves at `/`. Script and style of src/apps/dashboard are each bundled with
-// their libraries into one file, whose name contains a hash of its content, and are compressed in advance.
-import { createHash } from "node:crypto";
+// Builds the dashboard, which the server serves at `/`. The script of src/apps/dashboard is bundled with its libraries
+// and split at dynamic imports, so that the browser loads rarely used views only when they open. Each file's name
+// contains a hash of its content, and each file is compressed in advance.
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { build } from "esbuild";
 import { writeCompressed } from "./compressed.js";
 import { pageFolder, root } from "./setup.js";
 
 const source = join(root, "src", "apps", "dashboard");
-const { outputFiles } = await build({
+const { outputFiles, metafile } = await build({
   absWorkingDir: root,
   entryPoints: [join(source, "main.tsx"), join(source, "style.css")],
   outdir: pageFolder,
+  entryNames: "assets/hone-[hash]",
+  chunkNames: "assets/part-[hash]",
   bundle: true,
+  splitting: true,
+  metafile: true,
   minify: true,
   format: "esm",
   platform: "browser",
@@ -26,20 +30,30 @@ const { outputFiles } = await build({
   logLevel: "warning",
 });
 rmSync(pageFolder, { recursive: true, force: true });
-mkdirSync(join(pageFolder, "assets"), { recursive: true });
-const names = Object.fromEntries(
-  outputFiles.map(({ path, contents }) => {
-    const ending = path.endsWith(".css") ? "css" : "js";
-    const hash = createHash("sha256").update(contents).digest("hex").slice(0, 12);
-    write(join("assets", `hone-${hash}.${ending}`), Buffer.from(contents));
-    return [ending, `hone-${hash}.${ending}`];
-  }),
-);
-const page = readFileSync(join(source, "index.html"), "utf8")
-  .replace("STYLE", names.css)
-  .replace("SCRIPT", names.js);
-write("index.html", Buffer.from(page));
+for (const { path, contents } of outputFiles) write(path, Buffer.from(contents));
 
-function write(name, bytes) {
-  writeCompressed(join(pageFolder, name), bytes);
+const entries = Object.entries(metafile.outputs).filter(([, { entryPoint }]) => entryPoint !== undefined);
+const entryOf = (ending) => entries.find(([path]) => path.endsWith(ending))?.[0] ?? "";
+const preloads = [...startParts(entryOf(".js"))]
+  .map((path) => `<link rel="modulepreload" href="/assets/${basename(path)}" />\n    `)
+  .join("");
+const page = readFileSync(join(source, "index.html"), "utf8")
+  .replace("STYLE", basename(entryOf(".css")))
+  .replace("<!-- PARTS -->", preloads.trimEnd())
+  .replace("SCRIPT", basename(entryOf(".js")));
+write(join(pageFolder, "index.html"), Buffer.from(page));
+
+/** Returns the files that a file needs from its start. The page names them, so that all load at the same time. */
+function startParts(path, found = new Set()) {
+  for (const { path: imported, kind } of metafile.outputs[path].imports)
+    if (kind === "import-statement" && !found.has(imported)) {
+      found.add(imported);
+      startParts(imported, found);
+    }
+  return found;
+}
+
+function write(path, bytes) {
+  mkdirSync(dirname(path), { recursive: true });
+  writeCompressed(path, bytes);
 }

@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { Annotate } from "./annotating/annotate.tsx";
 import { Queues } from "./annotating/queues.tsx";
 import { KeyView } from "./keys/key-view.tsx";
+import { lazyView } from "./components/lazy-view.tsx";
 import { View } from "./components/shown.tsx";
 import { RecordedChat } from "./recorded/recorded-chat.tsx";
 import { RecordedChats } from "./recorded/recorded-chats.tsx";
@@ -10,7 +11,6 @@ import { addressOf, place, type Place } from "./router.ts";
 import { session, signOut, type Session } from "./session.ts";
 import { ShortcutHelp } from "./shortcuts.tsx";
 import { switchTheme, theme } from "./theme.ts";
-import { Compare } from "./views/compare.tsx";
 import { JobView } from "./views/job.tsx";
 import { Jobs } from "./views/jobs.tsx";
 import { ModelView } from "./views/model.tsx";
@@ -20,6 +20,8 @@ import { SignIn } from "./views/sign-in.tsx";
 import { Trajectories } from "./views/trajectories.tsx";
 import { TrajectoryModels } from "./views/trajectory-models.tsx";
 import { TrajectoryView } from "./views/trajectory.tsx";
+
+const Compare = lazyView(async () => (await import("./views/compare.tsx")).Compare);
 
 /** Links in the header: the view's name in the URL, and its title. */
 const sections = [
