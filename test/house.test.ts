@@ -114,7 +114,7 @@ const house: Readonly<Record<string, Area>> = {
       "fine-tuning": { mayImport: ["jobs", "uploads", "graders"], vendors: [] },
       trajectories: { mayImport: [], vendors: [] },
       rollouts: { mayImport: ["jobs", "trajectories"], vendors: [] },
-      rewards: { mayImport: ["jobs", "trajectories"], vendors: [] },
+      rewards: { mayImport: ["jobs", "rollouts", "trajectories"], vendors: [] },
       trainer: { mayImport: ["trajectories"], vendors: [] },
       sessions: { mayImport: ["trainer"], vendors: [] },
     },

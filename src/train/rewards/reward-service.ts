@@ -33,11 +33,13 @@ import {
 } from "./preferences/preference-jobs.ts";
 import { preferenceOutcomeOf } from "./preferences/preference-outcome.ts";
 import type { RewardSettings } from "./settings.ts";
-import { dayMs, type AutomaticState, automaticState } from "./automatic/automatic-state.ts";
+import { type AutomaticState, automaticState } from "./automatic/automatic-state.ts";
 import type { SubmitJob } from "./automatic/create-automatic-job.ts";
+import { type ProgressDependencies, ruleProgress } from "./automatic/rollout-queue.ts";
 
 export interface RewardDependencies extends FeedbackJobDependencies {
   readonly rules: RuleStore;
+  readonly rollouts: ProgressDependencies["rollouts"];
   readonly sources: TrainingSourceStore;
   readonly jobs: Pick<JobStore, "find">;
   readonly models: Pick<ModelStore, "newestVersion" | "find">;
@@ -168,9 +170,9 @@ export class RewardService {
   /** Returns the status and progress of a reward rule; null if the rule does not train automatically. */
   async stateOf({ id, standing: order, isPaused }: StoredRule): Promise<RuleState | null> {
     if (order === null) return null;
-    const { rules, jobs, clock } = this.#dependencies;
+    const { jobs, clock } = this.#dependencies;
     const now = clock.now();
-    const progress = await rules.progress(id, new Date(now.getTime() - dayMs));
+    const progress = await ruleProgress(this.#dependencies, id, order);
     if (progress === null) return null;
     const job = progress.lastJob === null ? null : await jobs.find(progress.lastJob.id);
     const isTraining = job !== null && !isTerminal(job.state);

@@ -5,6 +5,7 @@ import type { JobCreation, JobDraft } from "../../base/domain/job.ts";
 import type { ModelStore } from "../../base/domain/model.ts";
 import { newUuid7 } from "../../base/domain/random.ts";
 import type { CompletionStore } from "../../base/domain/recordings/completion-store.ts";
+import type { AutomaticHold } from "../../base/domain/rewards/stored-rule.ts";
 import type {
   Rollout,
   RolloutChoice,
@@ -40,6 +41,12 @@ export interface RolloutJobRequest {
   readonly groupsMax: number;
 }
 
+/** Automatic rule that creates a job, and the maximum number of tokens of the job's calls. */
+export interface RolloutRule {
+  readonly hold: AutomaticHold;
+  readonly tokensMax: number;
+}
+
 /** Stores a job with its training data. */
 export type SubmitJob = (
   job: JobDraft,
@@ -51,6 +58,8 @@ interface WrittenGroups {
   readonly lines: string[];
   readonly outlines: TrajectoryOutline[];
   readonly rolloutIds: string[];
+  /** Number of prompt and answer tokens of all calls. */
+  tokenCount: number;
 }
 
 /**
@@ -65,6 +74,7 @@ export async function createRolloutJob(
   { choice, versionAgeMax, expiredReward, groupsMax }: RolloutJobRequest,
   identity: Pick<JobDraft, "task" | "configNotApplied" | "warnings">,
   submit: SubmitJob,
+  rule: RolloutRule | null = null,
 ): Promise<string | null> {
   const { rollouts, models, clock, settings } = dependencies;
   const limits = { groupsMax, rolloutsMax: settings.rolloutsPerJob };
@@ -74,7 +84,8 @@ export async function createRolloutJob(
   if (choice.ids !== null) await requireAll(dependencies, choice, groups);
   const outcomeOf = ({ outcome }: Rollout): RolloutOutcome =>
     outcome ?? { reward: expiredReward ?? 0, metrics: {}, callRewards: {} };
-  const written = await writeGroups(dependencies, groups, outcomeOf, { mustFit: choice.ids !== null });
+  const limited = cutToTokens(groups, rule?.tokensMax ?? Infinity);
+  const written = await writeGroups(dependencies, limited, outcomeOf, { mustFit: choice.ids !== null });
   if (written.rolloutIds.length === 0) return null;
   const job = newJob({
     id: newUuid7(clock),
@@ -82,8 +93,22 @@ export async function createRolloutJob(
     createdAt: clock.now(),
     ...identity,
   });
-  const { lines, outlines, rolloutIds } = written;
-  return (await submit(job, lines, { outlines, rollouts: { rolloutIds } })).id;
+  const { lines, outlines, rolloutIds, tokenCount } = written;
+  const standing = rule && { hold: rule.hold, tokenCount, promptHashes: [] };
+  return (await submit(job, lines, { outlines, rollouts: { rolloutIds, standing } })).id;
+}
+
+/** Returns the first group, and further groups up to this number of tokens in all. */
+function cutToTokens(groups: readonly RolloutGroup[], tokensMax: number): readonly RolloutGroup[] {
+  let tokenCount = 0;
+  return groups.filter((group, index) => {
+    tokenCount += tokensOf(group);
+    return index === 0 || tokenCount <= tokensMax;
+  });
+}
+
+function tokensOf({ rollouts }: RolloutGroup): number {
+  return rollouts.reduce((sum, rollout) => sum + rollout.tokenCount, 0);
 }
 
 async function writeGroups(
@@ -92,9 +117,10 @@ async function writeGroups(
   outcomeOf: (rollout: Rollout) => RolloutOutcome,
   { mustFit }: { readonly mustFit: boolean },
 ): Promise<WrittenGroups> {
-  const written: WrittenGroups = { lines: [], outlines: [], rolloutIds: [] };
+  const written: WrittenGroups = { lines: [], outlines: [], rolloutIds: [], tokenCount: 0 };
   let byteCount = 0;
-  for (const [groupIndex, { key, rollouts }] of groups.entries()) {
+  for (const [groupIndex, chosen] of groups.entries()) {
+    const { key, rollouts } = chosen;
     const trajectories = [];
     for (const rollout of rollouts)
       trajectories.push(
@@ -118,6 +144,7 @@ async function writeGroups(
     written.outlines.push(...outlinesOf(group, { part: written.lines.length, groupIndex }));
     written.lines.push(...foldedLine(line));
     written.rolloutIds.push(...rollouts.map(({ id }) => id));
+    written.tokenCount += tokensOf(chosen);
   }
   return written;
 }

@@ -5,6 +5,7 @@ import {
   automaticLimits,
   type AutomaticOrder,
   type AutomaticProgress,
+  type RolloutQueue,
 } from "../../../base/domain/rewards/stored-rule.ts";
 import type { JsonObject } from "../../../base/domain/text/json.ts";
 import { isObject, report, type Findings } from "../../../base/validation/findings.ts";
@@ -39,6 +40,20 @@ export const experimentalConfigField = nullable(trainingConfigSchema, {
 
 const limits = creationRows(automaticLimits);
 
+const rolloutQueueForm = creation("RolloutQueue", {
+  split: nullable(Type.String({ minLength: 1, maxLength: 64 }), {
+    description: "Only rollouts of this split. Null: all splits.",
+  }),
+  group_size_min: readBy(
+    nullable(Type.Integer({ minimum: 2, maximum: 10_000 }), {
+      default: 2,
+      description: "Minimum number of finished rollouts in a group. A group with an open rollout waits.",
+    }),
+    (size) => size,
+    2,
+  ),
+});
+
 const automaticRuleForm = creation("StandingOrder", {
   model_id: readBy(
     Type.String({
@@ -47,10 +62,20 @@ const automaticRuleForm = creation("StandingOrder", {
     }),
     (id) => id.toLowerCase(),
   ),
+  rollouts: readBy(
+    nullable(rolloutQueueForm.schema, {
+      description:
+        "Trains on finished rollouts of the model, instead of feedback. The rule then has no `terms`, `filter` or `since`. Null: the rule trains on feedback.",
+    }),
+    (queue) => rolloutQueueForm.to(queue),
+    null,
+  ),
   ...feedbackSelectionFields,
   experimental_config: readBy(experimentalConfigField, toTrainingConfig, toTrainingConfig({})),
   ...limits,
   groups_max: readBy(limits.groups_max.schema, Number),
+  seconds_between: readBy(limits.seconds_between.schema, Number),
+  jobs_per_day: readBy(limits.jobs_per_day.schema, Number),
 });
 
 export const automaticRuleSchema = automaticRuleForm.schema;
@@ -60,6 +85,16 @@ export function checkAutomaticRule(order: unknown, findings: Findings): void {
   if (!isObject(order)) return;
   checkTrainingConfig(order["experimental_config"], findings);
   const { groups_min: least, groups_max: most } = order;
+  for (const name of ["filter", "since"]) {
+    if ((order["rollouts"] ?? null) === null || (order[name] ?? null) === null) continue;
+    report(
+      findings,
+      "value_error",
+      `${name} selects feedback, and this rule trains on rollouts`,
+      "standing",
+      name,
+    );
+  }
   if (typeof least === "number" && typeof most === "number" && least > most) {
     const message = `Value error, groups_min is ${least} and groups_max ${most}; it may not be more.`;
     report(findings, "value_error", message, "standing", "groups_min");
@@ -68,15 +103,31 @@ export function checkAutomaticRule(order: unknown, findings: Findings): void {
 
 /** Converts the checked settings of automatic training to the domain's form. */
 export function toAutomaticRule(body: object): AutomaticOrder {
-  const { experimentalConfig: config, groupsMax, ...order } = automaticRuleForm.to(body);
-  return { ...order, groupsMax: groupsMax ?? Math.max(256, order.groupsMin), config };
+  const {
+    experimentalConfig: config,
+    groupsMax,
+    secondsBetween,
+    jobsPerDay,
+    ...order
+  } = automaticRuleForm.to(body);
+  const isQueue = order.rollouts !== null;
+  return {
+    ...order,
+    groupsMax: groupsMax ?? Math.max(256, order.groupsMin),
+    secondsBetween: secondsBetween ?? (isQueue ? 0 : 3600),
+    jobsPerDay: jobsPerDay ?? (isQueue ? 10_000 : 24),
+    config,
+  };
 }
 
 const { properties } = automaticRuleSchema;
 
+const rolloutQueueBody = answerOf<RolloutQueue>()(null, rolloutQueueForm.schema.properties).body;
+
 /** Converts the settings to an answer, which has the same form as a request. */
 export const automaticRuleBody = answerOf<AutomaticOrder>()(null, {
   ...properties,
+  rollouts: [properties.rollouts, ({ rollouts }) => rollouts && rolloutQueueBody(rollouts)],
   experimental_config: [properties.experimental_config, ({ config }) => trainingConfigBody(config)],
 }).body;
 

@@ -2,7 +2,7 @@
 import { Type } from "typebox";
 import type { StoredRule } from "../../../base/domain/rewards/stored-rule.ts";
 import { quoted } from "../../../base/domain/service-error.ts";
-import { report } from "../../../base/validation/findings.ts";
+import { isObject, report } from "../../../base/validation/findings.ts";
 import type { MoreChecks } from "../body.ts";
 import { answerOf, creation, readBy } from "../fields/resource.ts";
 import { nullable, orNull } from "../nullable.ts";
@@ -23,7 +23,14 @@ const rows = {
     maxLength: 128,
     description: "Name of the rule: letters, digits and `._-`; unique in the project.",
   }),
-  terms: readBy(rewardTermsSchema, toRewardRule),
+  terms: readBy(
+    nullable(rewardTermsSchema, {
+      description:
+        "Terms of the rule, from which the server computes an answer's reward. Required, except for a rule on rollouts, which has none.",
+    }),
+    toRewardRule,
+    { terms: [] },
+  ),
   standing: readBy(
     nullable(automaticRuleSchema, {
       description:
@@ -39,6 +46,10 @@ const more: MoreChecks = ({ name, terms, standing }, findings) => {
     const message = `Value error, name is ${quoted(name)}; it may have only letters, digits and ._-, and must begin with a letter or digit.`;
     report(findings, "value_error", message, "name");
   }
+  const isQueue = isObject(standing) && (standing["rollouts"] ?? null) !== null;
+  if (isQueue && (terms ?? null) !== null)
+    report(findings, "value_error", "A rule on rollouts has no terms: each rollout has its reward", "terms");
+  if (!isQueue && (terms ?? null) === null) report(findings, "missing", "Field required", "terms");
   checkRewardTerms(terms, findings, "terms");
   checkAutomaticRule(standing, findings);
 };
@@ -74,7 +85,10 @@ export const rewardRuleAnswer = answerOf<StoredRule & { readonly state: ShownSta
   entity: Type.String(),
   project: Type.String(),
   name: Type.String(),
-  terms: [rewardTermsSchema, ({ rule }) => rewardTermsBody(rule)],
+  terms: [
+    Type.Array(rewardTermsSchema.items, { description: "Terms of the rule; none for a rule on rollouts." }),
+    ({ rule }) => rewardTermsBody(rule),
+  ],
   standing: [
     orNull(automaticRuleSchema, {
       description: "Settings of an automatic rule; null for a rule that trains only on request.",

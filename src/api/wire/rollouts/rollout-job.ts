@@ -101,12 +101,7 @@ export function rolloutSelectionOf({
   expired_reward: expiredReward = null,
 }: Fields): ReadRolloutSelection | null {
   if (ids === null && rollouts === null) return null;
-  const {
-    group = null,
-    split = null,
-    version: step = null,
-    whole_groups: onlyWholeGroups = false,
-  } = rollouts ?? {};
+  const { group = null, split = null, version: step = null, whole_groups: isWhole = false } = rollouts ?? {};
   return {
     choice: {
       ids: ids === null ? null : [...new Set(ids.map((id) => id.toLowerCase()))],
@@ -114,7 +109,7 @@ export function rolloutSelectionOf({
       split,
       step,
       includesExpired: expiredReward !== null,
-      onlyWholeGroups,
+      wholeSizeMin: isWhole ? 2 : null,
     },
     versionAgeMax: rollouts?.version_age_max ?? null,
     expiredReward,

@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import type { FeedbackJobCreate, RewardRule } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
+import { invalid } from "../../../base/domain/service-error.ts";
 import {
   addConnectionFlags,
   connect,
@@ -69,6 +70,9 @@ export function addRulesCommand(program: Command): void {
 
 interface AddFlags extends Flags, TermFlags {
   readonly train?: string;
+  readonly rollouts?: boolean;
+  readonly split?: string;
+  readonly groupSizeMin?: string;
   readonly groupsMin?: string;
   readonly secondsBetween?: string;
   readonly jobsPerDay?: string;
@@ -83,17 +87,29 @@ function addAddCommand(rules: Command): void {
       rules
         .command("add <project> <name>")
         .description(
-          "Add a reward rule. With --train, the rule trains a model automatically as feedback arrives.",
+          "Add a reward rule. With --train, the rule trains a model automatically as feedback arrives, or with --rollouts, as rollouts are finished.",
         ),
     ),
   )
     .option("--train <model>", "model that the rule trains automatically")
+    .option("--rollouts", "train on the model's finished rollouts instead of feedback; needs --train")
+    .option("--split <name>", "with --rollouts, only rollouts of this split (default: all splits)")
+    .option(
+      "--group-size-min <count>",
+      "with --rollouts, minimum number of finished rollouts in a group (default 2)",
+    )
     .option(
       "--groups-min <count>",
-      "minimum number of groups in a job, where a group is a prompt whose answers have different rewards (default 8)",
+      "minimum number of groups in a job, where a group is a prompt whose answers have different rewards, or a group of rollouts (default 8)",
     )
-    .option("--seconds-between <seconds>", "minimum time between two jobs in seconds (default 3600)")
-    .option("--jobs-per-day <count>", "maximum number of jobs in 24 hours (default 24)")
+    .option(
+      "--seconds-between <seconds>",
+      "minimum time between two jobs in seconds (default 3600; with --rollouts 0)",
+    )
+    .option(
+      "--jobs-per-day <count>",
+      "maximum number of jobs in 24 hours (default 24; with --rollouts 10000)",
+    )
     .option("--tokens-per-day <count>", "maximum number of training tokens in 24 hours (default: unlimited)")
     .option(
       "--version-age-max <count>",
@@ -103,6 +119,7 @@ function addAddCommand(rules: Command): void {
     .option("--json", "print JSON")
     .action(async (project: string, name: string, flags: AddFlags) => {
       const client = connect(flags);
+      refuseQueueFlags(flags);
       const model = flags.train === undefined ? null : (await findNamed(client, flags.train)).model;
       const standing =
         model === null
@@ -110,6 +127,7 @@ function addAddCommand(rules: Command): void {
           : {
               standing: {
                 model_id: model.id,
+                ...queueOf(flags),
                 ...numberOf("groups_min", flags.groupsMin),
                 ...numberOf("seconds_between", flags.secondsBetween),
                 ...numberOf("jobs_per_day", flags.jobsPerDay),
@@ -119,9 +137,25 @@ function addAddCommand(rules: Command): void {
               },
             };
       const place = model === null ? { project } : { entity: model.entity, project };
-      const rule = await client.rules.create({ ...place, name, terms: readTerms(flags), ...standing });
+      const terms = flags.rollouts === true && !hasTerms(flags) ? {} : { terms: readTerms(flags) };
+      const rule = await client.rules.create({ ...place, name, ...terms, ...standing });
       printResult(rule, shown(rule).join("\n"), flags);
     });
+}
+
+/** @throws ServiceError `invalid` for flags that have no effect without another flag */
+function refuseQueueFlags({ train, rollouts, split, groupSizeMin }: AddFlags): void {
+  if (rollouts === true && train === undefined)
+    throw invalid("--rollouts needs --train <model>, the model whose rollouts the rule trains on.");
+  if (rollouts !== true && (split ?? groupSizeMin) !== undefined)
+    throw invalid("--split and --group-size-min apply only to --rollouts.");
+}
+
+function queueOf({ rollouts, split, groupSizeMin }: AddFlags) {
+  if (rollouts !== true) return {};
+  return {
+    rollouts: { ...(split !== undefined && { split }), ...numberOf("group_size_min", groupSizeMin) },
+  };
 }
 
 interface TrainFlags extends Flags, TermFlags {
@@ -197,7 +231,7 @@ function listed({ id, project, name, terms, standing, state }: RewardRule) {
   return {
     id,
     rule: `${project}/${name}`,
-    terms: terms.map(({ kind }) => kind).join(" "),
+    terms: standing?.rollouts ? "rollouts" : terms.map(({ kind }) => kind).join(" "),
     trains: standing?.model_id ?? null,
     status: state?.status ?? null,
   };

@@ -66,6 +66,7 @@ export async function buildRecords(
   const rewardDependencies = { ...database, sequenceLengthMax, clock, settings: settings.rewards };
   const automaticRules = new AutomaticRules({
     ...rewardDependencies,
+    queue: { ...database, clock, settings: settings.rollouts },
     submit: (job, lines, more) => training.http.jobQueue.submit(job, lines, null, more),
     conditionOf: (filter) => readFilter(filter, feedback.queryLimits),
     owner: server,

@@ -6,7 +6,7 @@ import type { PathStep } from "../feedback-query/feedback-field.ts";
  * values. A term that finds no feedback on the answer does not count in the mean.
  */
 export interface RewardRule {
-  /** Terms of the rule; at least one. */
+  /** Terms of the rule; none if the rule trains on rollouts, which have rewards already. */
   readonly terms: readonly RewardTerm[];
 }
 

@@ -29,7 +29,7 @@ export const feedbackSelection = {
       minimum: 0,
       maximum: versionAgeLimit,
       about:
-        "Maximum age of an answer: the number of versions by which the version that gave the answer may be older than the newest version. Older answers are excluded from training.",
+        "Maximum age of an answer: the number of versions by which the version that gave the answer may be older than the newest version. Older answers are excluded from training. For rollouts, the age is that of their `version`.",
       usually: "no limit",
     }),
   ),
@@ -45,7 +45,7 @@ export const automaticLimits = {
     maximum: jobGroupsMax,
     default: 8,
     about:
-      "Minimum number of groups that must be ready before a job is created. A group is a prompt whose answers have differing rewards, at least one of them with new feedback.",
+      "Minimum number of groups that must be ready before a job is created. A group is a prompt whose answers have differing rewards, at least one of them with new feedback. For a rule on rollouts, a group is a whole group of rollouts.",
   }),
   groupsMax: integer({
     minimum: 1,
@@ -57,13 +57,14 @@ export const automaticLimits = {
     minimum: 0,
     maximum: 31_536_000,
     default: 3600,
-    about: "Minimum time in seconds between the creation of two jobs.",
+    about:
+      "Minimum time in seconds between the creation of two jobs. For a rule on rollouts, the default is 0.",
   }),
   jobsPerDay: integer({
     minimum: 1,
     maximum: 10_000,
     default: 24,
-    about: "Maximum number of jobs within 24 hours.",
+    about: "Maximum number of jobs within 24 hours. For a rule on rollouts, the default is 10,000.",
   }),
   // Maximum number of tokens to train on per day. A job that would exceed it gets only some of the groups.
   tokensPerDay: orNull(
@@ -76,10 +77,20 @@ export const automaticLimits = {
   ),
 };
 
+/** Selection of the rollouts on which a rule trains instead of feedback. */
+export interface RolloutQueue {
+  /** Split of the rollouts; null for all splits. */
+  readonly split: string | null;
+  /** Minimum number of finished rollouts in a group; at least 2. */
+  readonly groupSizeMin: number;
+}
+
 /** Settings of automatic training: the model that the rule trains, the method, and how often. */
 export interface AutomaticOrder
   extends FieldValues<typeof feedbackSelection>, FieldValues<typeof automaticLimits> {
   readonly modelId: string;
+  /** Rollouts on which the rule trains; null if it trains on feedback. */
+  readonly rollouts: RolloutQueue | null;
   /** Filter on the feedback, in the form of the field `query` in requests; null for all feedback of the project. */
   readonly filter: JsonObject | null;
   readonly config: TrainingConfig;
@@ -96,8 +107,10 @@ export interface AutomaticJob {
 export interface AutomaticProgress {
   /** Number of the last feedback record that the rule has read; null before it has read any. */
   readonly cursor: number | null;
-  /** Number of prompts whose answers are ready to be trained on. */
+  /** Number of prompts whose answers, or of groups whose rollouts, are ready to be trained on. */
   readonly readyCount: number;
+  /** Number of groups of rollouts that are not whole yet; 0 for a rule that trains on feedback. */
+  readonly unreadyCount: number;
   /** Jobs that the rule created in the last 24 hours, newest first. */
   readonly jobs: readonly AutomaticJob[];
   /** Newest job that the rule has ever created. */
@@ -143,7 +156,7 @@ export interface RuleFilter {
 export interface RuleStore {
   /**
    * Stores a new rule. @throws ServiceError `conflict` if the project already has a rule of this name, or `countMax`
-   * rules; `not_found` if the model does not exist
+   * rules, or another rule trains the same model on its rollouts; `not_found` if the model does not exist
    */
   create(rule: StoredRule, limits: { readonly countMax: number }): Promise<void>;
   find(id: string): Promise<StoredRule | null>;

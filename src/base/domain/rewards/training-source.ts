@@ -46,17 +46,24 @@ export function feedbackMark({ id, contentHash }: Pick<SourceFeedback, "id" | "c
   return `${contentHash}:${id}`;
 }
 
+/** Automatic rule that created a job. */
+export interface CreatingRule {
+  /** The server's proof that it owns the rule. */
+  readonly hold: AutomaticHold;
+  /** Number of tokens in the job's prompts and answers. */
+  readonly tokenCount: number;
+  /**
+   * Hashes of the prompts in the job's groups. The rule trains on these prompts again only after new feedback. Empty
+   * for a rule that trains on rollouts.
+   */
+  readonly promptHashes: readonly string[];
+}
+
 /** Data that is stored with a job created from feedback, in the transaction that creates the job. */
 export interface FeedbackOrigin {
   readonly sources: readonly TrainingSource[];
-  /** Automatic rule that created the job, with the server's proof of ownership; null if no rule did. */
-  readonly standing: {
-    readonly hold: AutomaticHold;
-    /** Number of tokens in the job's prompts and answers. */
-    readonly tokenCount: number;
-    /** Hashes of the prompts in the job's groups. The rule trains on these prompts again only after new feedback. */
-    readonly promptHashes: readonly string[];
-  } | null;
+  /** Automatic rule that created the job; null if no rule did. */
+  readonly standing: CreatingRule | null;
 }
 
 export interface ListedSource extends TrainingSource {

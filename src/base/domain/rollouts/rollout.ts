@@ -1,6 +1,7 @@
 // Rollout sessions: calls of a model that belong to one attempt of an agent at a task, and the reward of the attempt.
 // The calls themselves are recorded completions that name the rollout.
 import type { Page, PageRequest } from "../page.ts";
+import type { CreatingRule } from "../rewards/training-source.ts";
 import type { Json, JsonObject } from "../text/json.ts";
 
 export const rolloutStates = ["open", "finished", "cancelled", "expired"] as const;
@@ -78,8 +79,8 @@ export interface RolloutChoice {
   readonly stepMin: number;
   /** True to use expired rollouts too. */
   readonly includesExpired: boolean;
-  /** True to use only groups of at least two rollouts, none of which is open. */
-  readonly onlyWholeGroups: boolean;
+  /** Uses only whole groups: those with at least this many such rollouts, and no open one. Null for all groups. */
+  readonly wholeSizeMin: number | null;
 }
 
 /** A group of rollouts whose rewards are compared with each other. */
@@ -91,6 +92,8 @@ export interface RolloutGroup {
 /** Rollouts from which a job is created, which its transaction stores. */
 export interface RolloutOrigin {
   readonly rolloutIds: readonly string[];
+  /** Automatic rule that created the job; null if no rule did. */
+  readonly standing: CreatingRule | null;
 }
 
 export interface RolloutStore {
@@ -121,6 +124,8 @@ export interface RolloutStore {
     limits: { readonly groupsMax: number; readonly rolloutsMax: number },
     now: Date,
   ): Promise<{ readonly groups: readonly RolloutGroup[]; readonly hasMore: boolean }>;
+  /** Counts the groups that `groups` returns without limits, and those of them that are whole. */
+  countGroups(choice: RolloutChoice, now: Date): Promise<{ readonly all: number; readonly whole: number }>;
 }
 
 /** Returns the key of a rollout's group: its name, or the task if the rollout has no group. */

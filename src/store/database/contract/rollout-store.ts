@@ -45,7 +45,7 @@ const finished: RolloutChoice = {
   step: null,
   stepMin: 0,
   includesExpired: false,
-  onlyWholeGroups: false,
+  wholeSizeMin: null,
 };
 const groupLimits = { groupsMax: 10, rolloutsMax: 100 };
 
@@ -60,7 +60,7 @@ async function begin({ models, rollouts }: Stores, ...ids: readonly string[]): P
 }
 
 const submit = ({ jobs }: Stores, id: string, rolloutIds: readonly string[]) =>
-  jobs.create(sampleJob(id, "m"), [], null, { rollouts: { rolloutIds } });
+  jobs.create(sampleJob(id, "m"), [], null, { rollouts: { rolloutIds, standing: null } });
 
 const isConflict = { code: "conflict" };
 
@@ -175,6 +175,26 @@ export function checkRolloutStore(makeStorage: MakeStorage): void {
     assert.equal((await rollouts.find("a", moment(101)))?.state, "expired");
   });
 
+  test("counts the groups on which no job trains, and the whole ones", async (t) => {
+    const [stores] = await openTwice(makeStorage, t);
+    const { rollouts } = stores;
+    await begin(stores, "a", "b");
+    const count = (now = moment(1)) => rollouts.countGroups({ ...finished, wholeSizeMin: 2 }, now);
+    assert.deepEqual(await count(), { all: 0, whole: 0 });
+    await rollouts.end("a", { at: moment(1), outcome });
+    assert.deepEqual(await count(), { all: 1, whole: 0 });
+    await rollouts.end("b", { at: moment(1), outcome });
+    await rollouts.create(sampleRollout("c", { group: "other" }), limits);
+    await rollouts.end("c", { at: moment(1), outcome });
+    assert.deepEqual(await count(), { all: 2, whole: 1 });
+    await rollouts.create(sampleRollout("d"), limits);
+    assert.deepEqual(await count(), { all: 2, whole: 0 });
+    // The open rollout has expired, so the group no longer waits for it.
+    assert.deepEqual(await count(moment(100)), { all: 2, whole: 1 });
+    await submit(stores, "j", ["a", "b"]);
+    assert.deepEqual(await count(moment(100)), { all: 1, whole: 0 });
+  });
+
   test("selects groups by name or task, and whole ones if asked", async (t) => {
     const [stores] = await openTwice(makeStorage, t);
     const { rollouts } = stores;
@@ -191,9 +211,9 @@ export function checkRolloutStore(makeStorage: MakeStorage): void {
     assert.deepEqual(await freeIds(stores, { stepMin: 1 }), [["d"]]);
     assert.deepEqual(await freeIds(stores, { group: "g" }), [["a"]]);
     assert.deepEqual(await freeIds(stores, { ids: ["c"] }), [["c"]]);
-    assert.deepEqual(await freeIds(stores, { onlyWholeGroups: true }), [["c", "e"]]);
+    assert.deepEqual(await freeIds(stores, { wholeSizeMin: 2 }), [["c", "e"]]);
     await rollouts.end("b", { at: moment(1), outcome });
-    assert.deepEqual(await freeIds(stores, { onlyWholeGroups: true }), [
+    assert.deepEqual(await freeIds(stores, { wholeSizeMin: 2 }), [
       ["a", "b"],
       ["c", "e"],
     ]);

@@ -25,6 +25,7 @@ const limits = { countMax: 10 };
 
 export const sampleOrder: AutomaticOrder = {
   modelId: "m",
+  rollouts: null,
   filter: { $expr: { $eq: [{ $getField: "creator" }, { $literal: "NUL \u0000" }] } },
   since: moment(-60),
   groupsMin: 2,

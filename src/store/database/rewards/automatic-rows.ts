@@ -8,7 +8,7 @@ import type {
   AutomaticJob,
   AutomaticProgress,
 } from "../../../base/domain/rewards/stored-rule.ts";
-import type { FeedbackOrigin } from "../../../base/domain/rewards/training-source.ts";
+import type { CreatingRule } from "../../../base/domain/rewards/training-source.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { chunkRows } from "../chunks.ts";
 import type { Schema } from "../schema.ts";
@@ -98,6 +98,7 @@ export async function readAutomaticProgress(
   return {
     cursor: rule.read_to,
     readyCount: count,
+    unreadyCount: 0,
     jobs: recent.map(jobOf),
     lastJob: last === undefined ? null : jobOf(last),
     fault: rule.fault,
@@ -115,7 +116,7 @@ const jobsMax = 10_000;
 export async function holdForJob(
   transaction: Transaction<Schema>,
   job: { readonly id: string; readonly createdAt: Date },
-  { hold, tokenCount, promptHashes }: NonNullable<FeedbackOrigin["standing"]>,
+  { hold, tokenCount, promptHashes }: CreatingRule,
 ): Promise<void> {
   const held = await heldRule(transaction, hold)
     .set({ fault: null })

@@ -28,6 +28,7 @@ export function createRuleStore({ queries: database, isMissingParent }: Connecti
             .where("project", "=", rule.project)
             .executeTakeFirstOrThrow();
           if (count >= countMax) throw tooMany(rule, countMax);
+          await requireOneQueue(transaction, rule);
           const { numInsertedOrUpdatedRows: inserted } = await transaction
             .insertInto("reward_rules")
             .values({ ...rowOf(rule), sequence })
@@ -69,6 +70,7 @@ export function createRuleStore({ queries: database, isMissingParent }: Connecti
             .where("id", "!=", id)
             .executeTakeFirst();
           if (other !== undefined) throw nameTaken({ ...before, name });
+          await requireOneQueue(transaction, { id, standing: changes.standing });
           await transaction
             .updateTable("reward_rules")
             .set({ name, content, standing, model_id, updated_at, read_to: null, fault: null })
@@ -191,6 +193,25 @@ async function findRule(queries: Kysely<Schema>, id: string): Promise<StoredRule
   return row === undefined ? null : ruleOf(row);
 }
 
+/** Refuses a second rule that trains a model on its rollouts. The caller has locked the sequence of rules. */
+async function requireOneQueue(
+  transaction: Kysely<Schema>,
+  { id, standing }: Pick<StoredRule, "id" | "standing">,
+): Promise<void> {
+  if (standing === null || standing.rollouts === null) return;
+  const rows = await transaction
+    .selectFrom("reward_rules")
+    .selectAll()
+    .where("model_id", "=", standing.modelId)
+    .where("id", "!=", id)
+    .execute();
+  const other = rows.map(ruleOf).find((rule) => (rule.standing?.rollouts ?? null) !== null);
+  if (other === undefined) return;
+  const message = `The rule ${quoted(other.name)} trains this model on its rollouts already. Change or delete that rule.`;
+  const faults = [{ location: ["standing", "modelId"], message, type: "conflict" }];
+  throw new ServiceError({ code: "conflict", message, faults });
+}
+
 function columnsOf({ name, rule, standing }: Pick<StoredRule, "name" | "rule" | "standing">) {
   return {
     name,
@@ -232,9 +253,13 @@ function ruleOf(row: Selectable<RewardRuleTable>): StoredRule {
 }
 
 function automaticOrderOf(text: string): AutomaticOrder {
-  // Safe cast: `columnsOf` wrote this JSON, in which only the time has another type.
-  const order = JSON.parse(text) as Omit<AutomaticOrder, "since"> & { readonly since: string | null };
-  return { ...order, since: order.since === null ? null : new Date(order.since) };
+  // Safe cast: `columnsOf` wrote this JSON, in which only the time has another type. Older programs wrote no `rollouts`.
+  const order = JSON.parse(text) as Omit<AutomaticOrder, "since" | "rollouts"> & {
+    readonly since: string | null;
+    readonly rollouts?: AutomaticOrder["rollouts"];
+  };
+  const since = order.since === null ? null : new Date(order.since);
+  return { ...order, rollouts: order.rollouts ?? null, since };
 }
 
 function nameTaken({ entity, project, name }: Pick<StoredRule, "entity" | "project" | "name">): ServiceError {

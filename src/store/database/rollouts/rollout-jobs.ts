@@ -5,6 +5,7 @@ import type { RolloutOrigin } from "../../../base/domain/rollouts/rollout.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { chunkRows } from "../chunks.ts";
 import { lockModel } from "../models/version-store.ts";
+import { holdForJob } from "../rewards/automatic-rows.ts";
 import type { Schema } from "../schema.ts";
 
 /** Maximum number of rollouts in one SQL statement. */
@@ -23,17 +24,19 @@ export const jobOf = sql<string | null>`(
 );
 
 /**
- * Stores on which rollouts a job trains. Makes other jobs of the model wait until the transaction ends. A rollout whose
- * time is up can no longer be finished afterwards.
+ * Stores on which rollouts a job trains, and updates the automatic rule that created the job. Makes other jobs of the
+ * model wait until the transaction ends. A rollout whose time is up can no longer be finished afterwards.
  *
- * @throws ServiceError `conflict` if another job trains on one of the rollouts
+ * @throws ServiceError `conflict` if another job trains on one of the rollouts, or the rule no longer belongs to this
+ * server
  */
 export async function takeRollouts(
   transaction: Transaction<Schema>,
-  job: { readonly id: string; readonly modelId: string },
-  { rolloutIds }: RolloutOrigin,
+  job: { readonly id: string; readonly modelId: string; readonly createdAt: Date },
+  { rolloutIds, standing }: RolloutOrigin,
 ): Promise<void> {
   await lockModel(transaction, job.modelId);
+  if (standing !== null) await holdForJob(transaction, job, standing);
   for (const chunk of chunkRows(rolloutIds, { rowsMax, lengthOf: () => 1 })) {
     await transaction
       .updateTable("rollouts")
@@ -58,7 +61,7 @@ export async function takeRollouts(
 /** Gives the rollouts of a job to the job that repeats it. @throws ServiceError as {@link takeRollouts} */
 export async function copyRollouts(
   transaction: Transaction<Schema>,
-  job: { readonly id: string; readonly modelId: string },
+  job: { readonly id: string; readonly modelId: string; readonly createdAt: Date },
   triedId: string,
 ): Promise<void> {
   const rows = await transaction
@@ -67,7 +70,7 @@ export async function copyRollouts(
     .where("job_id", "=", triedId)
     .execute();
   if (rows.length > 0)
-    await takeRollouts(transaction, job, { rolloutIds: rows.map((row) => row.rollout_id) });
+    await takeRollouts(transaction, job, { rolloutIds: rows.map((row) => row.rollout_id), standing: null });
 }
 
 function takenMeanwhile(): ServiceError {

@@ -7,7 +7,7 @@ import type { Connection } from "../dialect.ts";
 import { nextSequence, readPage } from "../paging.ts";
 import type { Schema } from "../schema.ts";
 import { isFree, jobOf } from "./rollout-jobs.ts";
-import { rolloutGroups } from "./rollout-groups.ts";
+import { countGroups, rolloutGroups } from "./rollout-groups.ts";
 import { rolloutOf, rowOf } from "./rollout-rows.ts";
 
 export function createRolloutStore({ queries: database, isMissingParent }: Connection): RolloutStore {
@@ -72,6 +72,7 @@ export function createRolloutStore({ queries: database, isMissingParent }: Conne
       return ended.numUpdatedRows > 0n;
     },
     groups: (choice, limits, now) => rolloutGroups(database, choice, limits, now),
+    countGroups: (choice, now) => countGroups(database, choice, now),
   };
 }
 

@@ -20,6 +20,7 @@ import type { Stores } from "../../../store/database/stores.ts";
 import { storesInMemory } from "../../../store/database/testing/stores-in-memory.ts";
 import { silentLogger } from "../../../base/telemetry/testing/silent-logger.ts";
 import { gatherFeedback } from "../gather-feedback.ts";
+import { rolloutSettings } from "../../rollouts/settings.ts";
 import { rewardSettings } from "../settings.ts";
 import { refTo, thumb, thumbs } from "../testing/samples.ts";
 import { AutomaticRules } from "./automatic-rules.ts";
@@ -44,6 +45,7 @@ class World {
     await models.create(sampleModel("m"), sampleVersion("m", 0));
     const standing: AutomaticOrder = {
       modelId: "m",
+      rollouts: null,
       filter: null,
       since: null,
       groupsMin: 1,
@@ -81,6 +83,7 @@ class World {
     const { rules, jobs } = stores;
     return new AutomaticRules({
       ...stores,
+      queue: { ...stores, clock, settings: rolloutSettings.with() },
       rules: {
         ...rules,
         claim: mortal((owner) => rules.claim(owner)),

@@ -1,5 +1,6 @@
 // Runs the automatic training rules that the database assigns to this server; each rule has one server at a time. A
-// rule reads new feedback. It creates a job once there is enough feedback and the rule's limits allow one.
+// rule reads new feedback, or counts finished rollouts. It creates a job once there is enough of them and the rule's
+// limits allow one.
 import type { Condition } from "../../../base/domain/feedback-query/condition.ts";
 import type { JobStore } from "../../../base/domain/job.ts";
 import { isTerminal } from "../../../base/domain/job.ts";
@@ -19,13 +20,17 @@ import type { Logger } from "../../../base/telemetry/logger.ts";
 import { ruleCondition } from "../rule-condition.ts";
 import type { RewardSettings } from "../settings.ts";
 import { readNewFeedback, type AutomaticTask } from "./read-new-feedback.ts";
-import { dayMs, automaticState } from "./automatic-state.ts";
+import type { RolloutJobDependencies } from "../../rollouts/rollout-jobs.ts";
+import { automaticState } from "./automatic-state.ts";
 import { createAutomaticJob, type TrainDependencies } from "./create-automatic-job.ts";
+import { createQueuedJob, type ProgressDependencies, ruleProgress } from "./rollout-queue.ts";
 
 export interface AutomaticDependencies extends TrainDependencies {
   readonly rules: RuleStore;
   readonly jobs: Pick<JobStore, "find">;
   readonly models: Pick<ModelStore, "newestVersion">;
+  /** Components of rules that train on rollouts. */
+  readonly queue: RolloutJobDependencies & ProgressDependencies;
   /**
    * Parses the feedback filter of a rule.
    *
@@ -99,16 +104,26 @@ export class AutomaticRules implements Service {
     hold: AutomaticTask["hold"],
     signal: AbortSignal,
   ): Promise<void> {
-    const { rules, clock, models, conditionOf } = this.#dependencies;
-    const dayAgo = new Date(clock.now().getTime() - dayMs);
+    const { rules, clock, models, queue, conditionOf } = this.#dependencies;
+    const progressNow = (): Promise<AutomaticProgress | null> => ruleProgress(queue, stored.id, order);
     await rules.releaseFailed(hold);
-    const [newest, before] = await Promise.all([
-      models.newestVersion(order.modelId),
-      rules.progress(stored.id, dayAgo),
-    ]);
+    const [newest, before] = await Promise.all([models.newestVersion(order.modelId), progressNow()]);
     // Without a version, the model was deleted; without progress, the rule was deleted.
     if (newest === null || before === null) return;
     if (await this.#pausesFor(stored, hold, before)) return;
+    const create = async (
+      progress: AutomaticProgress,
+      train: (tokensMax: number) => Promise<string | null>,
+    ) => {
+      const isTraining = await this.#isTraining(progress);
+      const state = automaticState({ order, isPaused: false, progress, isTraining, now: clock.now() });
+      if (state.kind !== "ready") return;
+      const tokensMax = order.tokensPerDay === null ? Infinity : order.tokensPerDay - state.tokenCount;
+      await this.#train(hold, () => train(tokensMax));
+    };
+    const { submit } = this.#dependencies;
+    if (order.rollouts !== null)
+      return create(before, (tokensMax) => createQueuedJob({ ...queue, submit }, hold, order, tokensMax));
     const span = { since: order.since, until: null };
     const task: AutomaticTask = {
       hold,
@@ -119,14 +134,11 @@ export class AutomaticRules implements Service {
       cursor: before.cursor,
     };
     const read = await this.#read(task, signal);
-    const progress = read === null ? null : await rules.progress(stored.id, dayAgo);
+    const progress = read === null ? null : await progressNow();
     if (progress === null || signal.aborted) return;
-    const isTraining = await this.#isTraining(progress);
-    const now = clock.now();
-    const state = automaticState({ order, isPaused: false, progress, isTraining, now });
-    if (state.kind !== "ready") return;
-    const tokensMax = order.tokensPerDay === null ? Infinity : order.tokensPerDay - state.tokenCount;
-    await this.#train({ ...task, cursor: progress.cursor }, order, tokensMax);
+    await create(progress, (tokensMax) =>
+      createAutomaticJob(this.#dependencies, { ...task, cursor: progress.cursor }, order, { tokensMax }),
+    );
   }
 
   /**
@@ -145,17 +157,14 @@ export class AutomaticRules implements Service {
     return true;
   }
 
-  async #train(task: AutomaticTask, order: AutomaticOrder, tokensMax: number): Promise<void> {
+  async #train({ ruleId }: AutomaticTask["hold"], create: () => Promise<string | null>): Promise<void> {
     try {
-      const jobId = await createAutomaticJob(this.#dependencies, task, order, { tokensMax });
+      const jobId = await create();
       if (jobId !== null)
-        this.#dependencies.logger.info(
-          { ruleId: task.hold.ruleId, jobId },
-          "an automatic rule created a job",
-        );
+        this.#dependencies.logger.info({ ruleId, jobId }, "an automatic rule created a job");
     } catch (error) {
-      // A conflict means that another job was created from some of this feedback. The next round works with the
-      // remaining feedback.
+      // A conflict means that another job was created from some of this data. The next round works with the remaining
+      // data.
       if (!(error instanceof ServiceError) || error.code !== "conflict") throw error;
     }
   }

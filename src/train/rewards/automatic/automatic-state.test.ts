@@ -24,6 +24,7 @@ function check(
 ): void {
   const order: AutomaticOrder = {
     modelId: "m",
+    rollouts: null,
     filter: null,
     since: null,
     groupsMin: 4,
@@ -39,6 +40,7 @@ function check(
   const progress = {
     cursor: 1,
     readyCount: 4,
+    unreadyCount: 0,
     jobs,
     lastJob: jobs[0] ?? null,
     fault: null,
@@ -54,6 +56,14 @@ test("waits for groups, for its last job or for its limits, and says which", () 
   check({}, ["ready", null]);
   check({ isPaused: true }, ["paused", null]);
   check({ progress: { readyCount: 3 } }, ["collecting", null, /^3 of 4 groups/]);
+  const rollouts = { split: null, groupSizeMin: 2 };
+  check({ order: { rollouts }, progress: { readyCount: 3 } }, [
+    "collecting",
+    null,
+    /^3 of 4 groups are whole\.$/,
+  ]);
+  const unready = { readyCount: 3, unreadyCount: 2 };
+  check({ order: { rollouts }, progress: unready }, ["collecting", null, /whole; 2 more have open rollouts/]);
   check({ isTraining: true, progress: { jobs: [job(1)] } }, ["training", 59]);
   check({ progress: { jobs: [job(10)] } }, ["waiting", 50, /seconds_between/]);
   check({ progress: { jobs: [job(61)] } }, ["ready", null]);

@@ -48,13 +48,19 @@ export function automaticState({
   };
   if (isPaused) return stateOf("paused", "It is paused, and makes no jobs until it is resumed.");
   if (isTraining) return stateOf("training", "Its last job has not ended.");
-  if (readyCount < order.groupsMin)
-    return stateOf(
-      "collecting",
-      `${readyCount} of ${order.groupsMin} groups have answers of differing rewards with new feedback.`,
-    );
+  if (readyCount < order.groupsMin) return stateOf("collecting", collectReason(order, progress));
   if (nextJobAt !== null) return stateOf("waiting", waitReason(order, progress, nextJobAt));
   return stateOf("ready", "Its next job comes with the next look.");
+}
+
+function collectReason(
+  { groupsMin, rollouts }: AutomaticOrder,
+  { readyCount, unreadyCount }: AutomaticProgress,
+): string {
+  const ready = `${readyCount} of ${groupsMin} groups`;
+  if (rollouts === null) return `${ready} have answers of differing rewards with new feedback.`;
+  const others = `${unreadyCount} more have open rollouts or fewer than ${rollouts.groupSizeMin} finished ones`;
+  return unreadyCount === 0 ? `${ready} are whole.` : `${ready} are whole; ${others}.`;
 }
 
 /** Returns the earliest time at which the rule's limits allow another job; null if they allow one now. */

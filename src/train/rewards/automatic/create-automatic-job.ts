@@ -24,7 +24,7 @@ export interface TrainDependencies extends ReadDependencies {
 export type SubmitJob = (
   job: JobDraft,
   lines: Iterable<string>,
-  more: Pick<JobCreation, "outlines" | "feedback">,
+  more: Pick<JobCreation, "outlines" | "feedback" | "rollouts">,
 ) => Promise<{ readonly id: string }>;
 
 /** Factor by which more prompts are examined than the job needs, because some may have nothing to train on. */

@@ -4,6 +4,7 @@ import type { FastifyRequest } from "fastify";
 import type { Caller } from "../../../../base/domain/access.ts";
 import type { JobDraft, JobTask } from "../../../../base/domain/job.ts";
 import type { RewardRule } from "../../../../base/domain/rewards/reward-rule.ts";
+import { invalid, quoted } from "../../../../base/domain/service-error.ts";
 import type { SubmitJob } from "../../../../train/rewards/automatic/create-automatic-job.ts";
 import { locate } from "../../../wire/field-paths.ts";
 import type { FeedbackRequest, CreatedJob } from "../../../wire/rewards/feedback-job.ts";
@@ -44,9 +45,10 @@ async function storedRule(
   try {
     const stored = await rewards.find(id, caller);
     rewards.requireProject(stored, projectId);
-    return stored.rule;
+    if (stored.rule.terms.length > 0) return stored.rule;
+    throw invalid(`The rule ${quoted(stored.name)} trains on rollouts, and has no terms for feedback.`);
   } catch (error) {
-    throw locate(error, { not_found: ["body", "rule_id"] });
+    throw locate(error, { not_found: ["body", "rule_id"], invalid: ["body", "rule_id"] });
   }
 }
 

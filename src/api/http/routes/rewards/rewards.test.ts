@@ -238,3 +238,25 @@ test("reports the faults of a request for a job with their paths", async () => {
   await refuses({ rule_id: id }, { rule_id: /reward rule of acme\/p/ }, 404);
   await server.close();
 });
+
+test("stores a rule on rollouts with its own defaults, and refuses fields that only feedback has", async () => {
+  const { server, ask, modelId } = await recordingServer();
+  const create = (body: object) => ask("POST", path, { project: "p", name: "queue", ...body });
+  const param = async (body: object) => ((await create(body)).body["error"] as Json)["param"];
+  const queue = { model_id: modelId, rollouts: { split: "train" } };
+  assert.equal(await param({ standing: queue, ...thumbs }), "terms");
+  assert.equal(await param({ standing: { model_id: modelId } }), "terms");
+  assert.equal(await param({ standing: { ...queue, since: "2026-01-01T00:00:00Z" } }), "standing.since");
+  const { status, body } = await create({ standing: queue });
+  assert.equal(status, 200, JSON.stringify(body));
+  const { rollouts, seconds_between: seconds, jobs_per_day: jobs } = body["standing"] as Json;
+  assert.deepEqual(
+    [body["terms"], rollouts, seconds, jobs],
+    [[], { split: "train", group_size_min: 2 }, 0, 10_000],
+  );
+  assert.match(String((body["state"] as Json)["reason"]), /^0 of 8 groups are whole/);
+  const used = await ask("POST", jobPath, { model_id: modelId, rule_id: body["id"] });
+  assert.equal((used.body["error"] as Json)["param"], "rule_id");
+  assert.equal((await create({ name: "other", standing: queue })).status, 409);
+  await server.close();
+});
