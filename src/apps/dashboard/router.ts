@@ -34,6 +34,16 @@ export function go(address: string): void {
   location.hash = address;
 }
 
+/** Changes the query of the current view, without a new entry in the browser's history. */
+export function replaceQuery(change: (query: URLSearchParams) => void): void {
+  const { view, parts, query } = place.value;
+  const changed = new URLSearchParams(query);
+  change(changed);
+  const text = changed.toString();
+  history.replaceState(null, "", `${addressOf(view, parts)}${text === "" ? "" : `?${text}`}`);
+  place.value = placeOf(location.hash);
+}
+
 export function followAddress(): void {
   addEventListener("hashchange", () => (place.value = placeOf(location.hash)));
 }

@@ -3,7 +3,11 @@
 export async function saveFile(bytes: AsyncIterable<Uint8Array>, name: string): Promise<void> {
   const parts: BlobPart[] = [];
   for await (const part of bytes) parts.push(part as Uint8Array<ArrayBuffer>);
-  const address = URL.createObjectURL(new Blob(parts, { type: "application/x-tar" }));
+  saveBlob(new Blob(parts, { type: "application/x-tar" }), name);
+}
+
+export function saveBlob(blob: Blob, name: string): void {
+  const address = URL.createObjectURL(blob);
   const link = document.createElement("a");
   link.href = address;
   link.download = name;

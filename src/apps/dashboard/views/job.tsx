@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import type { TrainingJob } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { jobItems } from "../../client/job-items.ts";
-import { Chart } from "../components/chart.tsx";
+import { ChartBoard } from "../charts/chart-board.tsx";
 import { durationText, shortNumber } from "../components/numbers.ts";
 import { shortId } from "../components/short-id.ts";
 import { Facts, Shown, State, View, When } from "../components/shown.tsx";
@@ -62,11 +62,7 @@ export function JobView({ hone, id }: { readonly hone: Hone; readonly id: string
       {curves.length > 0 && (
         <section aria-labelledby="steps">
           <h2 id="steps">Curves over steps</h2>
-          <div class="charts">
-            {curves.map((curve) => (
-              <Chart key={curve.label} curve={curve} />
-            ))}
-          </div>
+          <ChartBoard curves={curves} />
         </section>
       )}
     </View>

@@ -1,21 +1,19 @@
 // View of a trained model: curves over its versions, and a table of the versions.
 import type { Checkpoint, ModelObject } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
-import { Chart } from "../components/chart.tsx";
+import { ChartBoard } from "../charts/chart-board.tsx";
 import { shortNumber } from "../components/numbers.ts";
 import { saveFile } from "../components/save-file.ts";
 import { Facts, Shown, View, When, WideTable } from "../components/shown.tsx";
 import { addressOf } from "../router.ts";
 import { useLoaded, messageOf } from "../use-loaded.ts";
 import { curvesOf, rewardColumns, rewardTitles } from "./version-curves.ts";
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 
 const everyMs = 5000;
 /** Maximum number of versions in curves and table; the newest are shown. */
 const versionsMax = 500;
 const pageSize = 100;
-/** Maximum number of curves that are shown before the user asks for all. */
-const curvesMax = 6;
 
 export function ModelView({ hone, id }: { readonly hone: Hone; readonly id: string }) {
   const model = useLoaded((signal) => hone.models.get(id, { signal }), [hone, id]);
@@ -55,23 +53,12 @@ export function ModelView({ hone, id }: { readonly hone: Hone; readonly id: stri
 }
 
 function Curves({ versions }: { readonly versions: readonly Checkpoint[] }) {
-  const [areAllShown, setAreAllShown] = useState(false);
-  const curves = curvesOf(versions);
-  const shown = areAllShown ? curves : curves.slice(0, curvesMax);
+  const curves = useMemo(() => curvesOf(versions), [versions]);
   if (curves.length === 0) return null;
   return (
     <section aria-labelledby="curves">
       <h2 id="curves">Curves over versions</h2>
-      <div class="charts">
-        {shown.map((curve) => (
-          <Chart key={curve.label} curve={curve} />
-        ))}
-      </div>
-      {shown.length < curves.length && (
-        <button type="button" class="plain" onClick={() => setAreAllShown(true)}>
-          Show {curves.length - shown.length} more curves
-        </button>
-      )}
+      <ChartBoard curves={curves} />
     </section>
   );
 }

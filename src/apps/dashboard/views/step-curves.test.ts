@@ -7,9 +7,19 @@ const stepOf = (data: TrainingEvent["data"]): TrainingEvent => ({ id: "e", type:
 
 test("draws a curve for each known metric, with the steps numbered in the order of their events", () => {
   const curves = stepCurves([stepOf({ loss: 2 }), stepOf({ loss: 1, entropy: 0.5 }), stepOf({ other: 7 })]);
-  assert.deepEqual(curves, [
-    { label: "loss", steps: [1, 2], values: [2, 1] },
-    { label: "entropy", steps: [2], values: [0.5] },
+  const shown = curves.map(({ label, lines: [line] }) => [
+    label,
+    line?.points.map(({ step, value }) => [step, value]),
+  ]);
+  assert.deepEqual(shown, [
+    [
+      "loss",
+      [
+        [1, 2],
+        [2, 1],
+      ],
+    ],
+    ["entropy", [[2, 0.5]]],
   ]);
 });
 

@@ -1,6 +1,6 @@
 // Converts the metrics of a job's gradient steps to curves. Has no side effects.
 import type { TrainingEvent } from "../../client/api.ts";
-import type { Curve } from "../components/chart.tsx";
+import { type Curve, singleCurve } from "../charts/curve.ts";
 
 /** Metrics that have a curve, in the order of the curves. A metric without values has no curve. */
 const shownMetrics = [
@@ -24,9 +24,8 @@ export function stepCurves(events: readonly TrainingEvent[]): readonly Curve[] {
   return shownMetrics.flatMap((label) => {
     const points = events.flatMap(({ data }, index) => {
       const value = data[label];
-      return typeof value === "number" ? [{ step: index + 1, value }] : [];
+      return typeof value === "number" ? [{ step: index + 1, time: null, tokens: null, value }] : [];
     });
-    if (points.length === 0) return [];
-    return [{ label, steps: points.map(({ step }) => step), values: points.map(({ value }) => value) }];
+    return points.length === 0 ? [] : [singleCurve(label, points)];
   });
 }

@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { TrainingEvent } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
-import type { Curve } from "../components/chart.tsx";
+import type { Curve } from "../charts/curve.ts";
 import { untilVisible, whileVisible } from "../visibility.ts";
 import { messageOf } from "../use-loaded.ts";
 import { stepCurves } from "./step-curves.ts";

@@ -22,12 +22,32 @@ test("draws a curve for each metric over the versions, rewards first", () => {
     version(2, { "train/entropy": 1, "train/reward": 0.25 }),
     version(4, { "val/reward": 0.75, "train/kl_div": NaN }),
   ]);
+  const shown = curves.map(({ label, lines: [line] }) => [
+    label,
+    line?.points.map(({ step, value }) => `${step}: ${value}`),
+  ]);
+  assert.deepEqual(shown, [
+    ["val/reward", ["1: 0.5", "4: 0.75"]],
+    ["train/reward", ["2: 0.25"]],
+    ["train/entropy", ["1: 2", "2: 1"]],
+  ]);
+});
+
+test("counts the time and the trained tokens from the first version on", () => {
+  const [curve] = curvesOf([
+    version(0, { "val/reward": 0 }),
+    version(1, { "val/reward": 1, "data/step_trainer_tokens": 70 }),
+    {
+      ...version(2, { "val/reward": 2, "data/step_trainer_tokens": 30 }),
+      created_at: "2026-01-01T00:01:30Z",
+    },
+  ]);
   assert.deepEqual(
-    curves.map(({ label, steps, values }) => [label, steps, values]),
+    curve?.lines[0]?.points.map(({ time, tokens }) => [time, tokens]),
     [
-      ["val/reward", [1, 4], [0.5, 0.75]],
-      ["train/reward", [2], [0.25]],
-      ["train/entropy", [1, 2], [2, 1]],
+      [0, 0],
+      [0, 70],
+      [90, 100],
     ],
   );
 });

@@ -1,6 +1,6 @@
 // Converts the metrics of a model's versions to curves. Has no side effects.
 import type { Checkpoint } from "../../client/api.ts";
-import type { Curve } from "../components/chart.tsx";
+import { type Curve, type Point, singleCurve } from "../charts/curve.ts";
 
 /** Metrics whose curves are first, in this order. An entry that ends with a slash is a prefix. */
 const firstCurves = [
@@ -32,17 +32,38 @@ export function curvesOf(versions: readonly Checkpoint[]): readonly Curve[] {
     );
     return rank === -1 ? firstCurves.length : rank;
   };
+  const pointOf = pointsOf(versions);
   return names
     .toSorted((one, other) => rankOf(one) - rankOf(other) || one.localeCompare(other))
-    .map((name) => {
-      const having = versions.filter(({ metrics }) => Number.isFinite(metrics[name]));
-      return {
-        label: name,
-        steps: having.map(({ step }) => step),
-        values: having.map(({ metrics }) => metrics[name] ?? NaN),
-      };
-    })
-    .filter(({ steps }) => steps.length > 0);
+    .map((name) =>
+      singleCurve(
+        name,
+        versions.flatMap((version) => pointOf(version, version.metrics[name])),
+      ),
+    )
+    .filter(({ lines: [line] }) => line !== undefined && line.points.length > 0);
+}
+
+/** Returns a function that returns the point of a version's metric; no point for a missing value. */
+function pointsOf(
+  versions: readonly Checkpoint[],
+): (version: Checkpoint, value: number | undefined) => readonly Point[] {
+  const start = Date.parse(versions[0]?.created_at ?? "");
+  let sum = 0;
+  const tokens = new Map(
+    versions.map(({ step, metrics }) => [step, (sum += metrics["data/step_trainer_tokens"] ?? 0)]),
+  );
+  return ({ step, created_at: createdAt }, value) =>
+    value === undefined || !Number.isFinite(value)
+      ? []
+      : [
+          {
+            step,
+            time: (Date.parse(createdAt) - start) / 1000,
+            tokens: sum === 0 ? null : (tokens.get(step) ?? null),
+            value,
+          },
+        ];
 }
 
 /** Returns the rewards that at least one of the versions has. They become columns. */

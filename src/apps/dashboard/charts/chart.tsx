@@ -1,0 +1,127 @@
+// A chart of one metric, with the values at the pointer. A table has the same numbers for screen readers.
+import { useMemo, useRef, useState } from "preact/hooks";
+import { shortNumber } from "../components/numbers.ts";
+import { go } from "../router.ts";
+import type { ChartState } from "./chart-state.ts";
+import { ChartTable } from "./chart-table.tsx";
+import { type Axis, axesOf, type Curve, type PointAddress } from "./curve.ts";
+import { Plot } from "./plot.tsx";
+import { plotData, type PlotData } from "./plot-data.ts";
+import { axisTexts, colourCount } from "./plot-options.ts";
+import { saveCsv, savePicture } from "./save-chart.ts";
+
+export function Chart({
+  curve,
+  state,
+  addressOfPoint,
+  isPinned,
+  onPin,
+  onZoom,
+}: {
+  readonly curve: Curve;
+  readonly state: ChartState;
+  readonly addressOfPoint: PointAddress;
+  readonly isPinned: boolean;
+  readonly onPin: () => void;
+  readonly onZoom: (zoom: readonly [number, number] | null) => void;
+}) {
+  const frame = useRef<HTMLDivElement>(null);
+  const [pointed, setPointed] = useState<number | null>(null);
+  const axis: Axis = axesOf([curve]).includes(state.axis) ? state.axis : "step";
+  const { smoothing } = state;
+  const hasPositive = curve.lines.some(({ points }) => points.some(({ value }) => value > 0));
+  const isLog = state.isLog && hasPositive;
+  const data = useMemo(() => plotData(curve, { axis, smoothing, isLog }), [curve, axis, smoothing, isLog]);
+  const index = pointed === null || pointed >= data.xs.length ? data.xs.length - 1 : pointed;
+  const open = (at: number): void => {
+    const x = data.xs[at];
+    for (const { colour, points } of curve.lines) {
+      const point = points.find((one) => one[axis] === x);
+      const address = point === undefined ? null : addressOfPoint(colour, point.step);
+      if (address !== null) return go(address);
+    }
+  };
+  const isPickable = curve.lines.some(
+    ({ colour, points }) => addressOfPoint(colour, points[0]?.step ?? 0) !== null,
+  );
+  return (
+    <figure class="chart">
+      <figcaption>
+        <span class="chart-name">{curve.label}</span>
+        <Values data={data} index={index} axis={axis} />
+        <span class="chart-actions">
+          <button
+            type="button"
+            class="plain"
+            aria-pressed={isPinned}
+            onClick={onPin}
+            aria-label={`${isPinned ? "Pinned" : "Pin"} ${curve.label}`}
+          >
+            {isPinned ? "Pinned" : "Pin"}
+          </button>
+          <button
+            type="button"
+            class="plain"
+            onClick={() => saveCsv(curve)}
+            aria-label={`CSV of ${curve.label}`}
+          >
+            CSV
+          </button>
+          <button
+            type="button"
+            class="plain"
+            onClick={() => savePicture(curve, frame.current)}
+            aria-label={`PNG of ${curve.label}`}
+          >
+            PNG
+          </button>
+        </span>
+      </figcaption>
+      <Plot
+        data={data}
+        state={{ axis, isLog, zoom: state.zoom }}
+        frame={frame}
+        onPoint={setPointed}
+        onPick={isPickable ? open : null}
+        onZoom={onZoom}
+        onReset={() => onZoom(null)}
+      />
+      {state.isLog && !hasPositive && <p class="muted">No value is positive, so the y axis is linear.</p>}
+      <ChartTable curve={curve} addressOfPoint={addressOfPoint} />
+    </figure>
+  );
+}
+
+/** Values of the lines at the pointer, or the last values. */
+function Values({
+  data: { xs, series },
+  index,
+  axis,
+}: {
+  readonly data: PlotData;
+  readonly index: number;
+  readonly axis: Axis;
+}) {
+  const lines = series.filter(({ isFaint }) => !isFaint);
+  const at = xs[index];
+  const text = at === undefined ? "–" : axisTexts[axis](at);
+  if (lines.length === 1 && lines[0]?.line.name === "")
+    return (
+      <span>
+        <strong>{shortNumber(lines[0].values[index] ?? NaN)}</strong> <span class="muted">at {text}</span>
+      </span>
+    );
+  return (
+    <ul class="chart-runs">
+      {lines.map(({ line, values }) => (
+        <li key={line.colour} class={`run run-${line.colour % colourCount}`}>
+          {line.name} <strong>{shortNumber(values[index] ?? lastOf(values.slice(0, index)))}</strong>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function lastOf(values: readonly (number | null)[]): number {
+  return values.findLast((value) => value !== null) ?? NaN;
+}

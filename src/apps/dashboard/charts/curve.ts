@@ -1,0 +1,60 @@
+// Curves that charts show: for each metric, a line per run.
+
+/** Quantity on the x axis: steps (or versions), seconds since the line's first point, or tokens trained on so far. */
+export type Axis = "step" | "time" | "tokens";
+export const axes: readonly Axis[] = ["step", "time", "tokens"];
+
+export interface Point {
+  readonly step: number;
+  /** Seconds since the line's first point; null if unknown. */
+  readonly time: number | null;
+  /** Number of tokens trained on up to this point; null if unknown. */
+  readonly tokens: number | null;
+  readonly value: number;
+}
+
+/** Values of one run, ordered by step. */
+export interface Line {
+  /** Name of the run. Empty if the chart shows a single run. */
+  readonly name: string;
+  /** Number of the line's colour; the same run has the same colour in all charts. */
+  readonly colour: number;
+  readonly points: readonly Point[];
+}
+
+export interface Curve {
+  readonly label: string;
+  readonly lines: readonly Line[];
+}
+
+/** A curve of a single run. */
+export function singleCurve(label: string, points: readonly Point[]): Curve {
+  return { label, lines: [{ name: "", colour: 0, points }] };
+}
+
+/** Returns the axes for which at least one of the curves has values. */
+export function axesOf(curves: readonly Curve[]): readonly Axis[] {
+  const points = curves.flatMap(({ lines }) => lines.flatMap((line) => line.points));
+  return axes.filter((axis) => points.some((point) => point[axis] !== null));
+}
+
+/** A run with all its curves. */
+export interface Run {
+  readonly name: string;
+  readonly curves: readonly Curve[];
+}
+
+/** Returns a curve per metric with a line for each run that has this metric, in the order of the first run. */
+export function overlaid(runs: readonly Run[]): readonly Curve[] {
+  const labels = [...new Set(runs.flatMap(({ curves }) => curves.map(({ label }) => label)))];
+  return labels.map((label) => ({
+    label,
+    lines: runs.flatMap(({ name, curves }, colour) => {
+      const points = curves.find((curve) => curve.label === label)?.lines[0]?.points ?? [];
+      return points.length === 0 ? [] : [{ name, colour, points }];
+    }),
+  }));
+}
+
+/** Returns the address of a point's details; null if it has none. @param run number of the run's colour */
+export type PointAddress = (run: number, step: number) => string | null;

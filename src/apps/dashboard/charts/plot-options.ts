@@ -1,0 +1,100 @@
+// Options of uPlot for a chart: axes, colours, cursor and zoom.
+import type uPlot from "uplot";
+import { durationText, shortNumber } from "../components/numbers.ts";
+import type { Axis } from "./curve.ts";
+import { paddedRange, type PlotData } from "./plot-data.ts";
+
+/** Number of different colours of lines; further runs use them again. */
+export const colourCount = 8;
+export const plotHeight = 190;
+
+/** Maximum number of points that are drawn as dots; more dots would hide the curve. */
+const dotsMax = 60;
+/** Distances between ticks of steps. Only integers, because steps are integers. */
+const stepTicks = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 50_000, 100_000];
+
+/** Formats a value of the x axis. */
+export const axisTexts: { readonly [A in Axis]: (value: number) => string } = {
+  step: shortNumber,
+  time: durationText,
+  tokens: (value) => Intl.NumberFormat("en", { notation: "compact" }).format(value),
+};
+
+export interface PlotActions {
+  /** Called with the index of the x nearest to the pointer, or null if the pointer leaves all charts. */
+  readonly onPoint: (index: number | null) => void;
+  readonly onZoom: (zoom: readonly [number, number]) => void;
+}
+
+export function plotOptions(
+  element: HTMLElement,
+  { series }: PlotData,
+  {
+    axis,
+    isLog,
+    zoom,
+  }: { readonly axis: Axis; readonly isLog: boolean; readonly zoom: readonly [number, number] | null },
+  { onPoint, onZoom }: PlotActions,
+): uPlot.Options {
+  const style = getComputedStyle(element);
+  const grid = { stroke: style.getPropertyValue("--line"), width: 1 };
+  const axes: uPlot.Axis = { stroke: style.getPropertyValue("--muted"), grid, ticks: grid };
+  return {
+    width: element.clientWidth,
+    height: plotHeight,
+    legend: { show: false },
+    cursor: {
+      y: false,
+      drag: { x: true, y: false, setScale: false, dist: 5 },
+      // The pointer over one chart moves the cursors of all charts of the view. Zooming is not passed on this way,
+      // because the address contains the zoom.
+      sync: {
+        key: "hone",
+        scales: ["x", null],
+        setSeries: false,
+        filters: { pub: (type) => type === "mousemove" || type === "mouseleave" },
+      },
+    },
+    scales: {
+      // Reads the ends from the data, because uPlot itself widens the range of a single value.
+      x: {
+        time: false,
+        range: ({ data: [xs] }) => [...(zoom ?? paddedRange(xs[0] ?? 0, xs.at(-1) ?? 0, 0))],
+      },
+      y: isLog ? { distr: 3 } : { range: (_, min, max) => paddedRange(min, max, 0.08) },
+    },
+    axes: [
+      {
+        ...axes,
+        ...(axis === "step" && { incrs: stepTicks }),
+        values: (_, ticks) => ticks.map(axisTexts[axis]),
+      },
+      {
+        ...axes,
+        size: 60,
+        values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : shortNumber(tick))),
+      },
+    ],
+    series: [
+      {},
+      ...series.map(({ line, isFaint }) => ({
+        stroke: style.getPropertyValue(`--run-${line.colour % colourCount}`),
+        width: isFaint ? 1 : 2,
+        alpha: isFaint ? 0.35 : 1,
+        spanGaps: true,
+        points: { show: ({ data: [xs] }: uPlot) => !isFaint && xs.length < dotsMax, size: 6 },
+      })),
+    ],
+    hooks: {
+      setCursor: [({ cursor: { idx } }) => onPoint(idx ?? null)],
+      setSelect: [
+        (plot) => {
+          const { left, width } = plot.select;
+          if (width === 0) return;
+          onZoom([plot.posToVal(left, "x"), plot.posToVal(left + width, "x")]);
+          plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+        },
+      ],
+    },
+  };
+}

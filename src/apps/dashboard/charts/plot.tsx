@@ -1,0 +1,76 @@
+// Draws lines with uPlot.
+import type { RefObject } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import uPlot from "uplot";
+import { theme } from "../theme.ts";
+import type { ChartState } from "./chart-state.ts";
+import type { PlotData } from "./plot-data.ts";
+import { type PlotActions, plotHeight, plotOptions } from "./plot-options.ts";
+
+export function Plot({
+  data,
+  state: { axis, isLog, zoom },
+  frame,
+  onPick,
+  onReset,
+  ...actions
+}: PlotActions & {
+  readonly data: PlotData;
+  readonly state: Pick<ChartState, "axis" | "isLog" | "zoom">;
+  /** Element of the plot, which contains the canvas. */
+  readonly frame: RefObject<HTMLDivElement | null>;
+  /** Called with the index of the x nearest to a click; null if points cannot be opened. */
+  readonly onPick: ((index: number) => void) | null;
+  readonly onReset: () => void;
+}) {
+  const plot = useRef<uPlot>(null);
+  const latest = useRef({ onPick, onReset, ...actions });
+  latest.current = { onPick, onReset, ...actions };
+  const shape = data.series.map(({ line, isFaint }) => `${line.colour}${isFaint ? "-" : "+"}`).join();
+  const structure = [theme.value, shape, axis, isLog, zoom?.[0], zoom?.[1]];
+  // A new theme needs a new chart, because a canvas reads its colours only when it is created.
+  useEffect(() => {
+    const element = frame.current;
+    if (element === null) return undefined;
+    const options = plotOptions(
+      element,
+      data,
+      { axis, isLog, zoom },
+      {
+        onPoint: (index) => latest.current.onPoint(index),
+        onZoom: (range) => latest.current.onZoom(range),
+      },
+    );
+    const made = new uPlot(options, columnsOf(data), element);
+    plot.current = made;
+    followPointer(made, () => latest.current);
+    const resized = new ResizeObserver(() =>
+      made.setSize({ width: element.clientWidth, height: plotHeight }),
+    );
+    resized.observe(element);
+    return () => {
+      resized.disconnect();
+      made.destroy();
+    };
+  }, structure);
+  useEffect(() => plot.current?.setData(columnsOf(data)), [...structure, data]);
+  return <div ref={frame} class={onPick === null ? "plot" : "plot pickable"} aria-hidden="true" />;
+}
+
+/** Passes clicks and double clicks on. The click that ends a drag is not a click on a point. */
+function followPointer(
+  plot: uPlot,
+  handlers: () => { readonly onPick: ((index: number) => void) | null; readonly onReset: () => void },
+): void {
+  let downAt = 0;
+  plot.over.addEventListener("mousedown", ({ clientX }) => (downAt = clientX));
+  plot.over.addEventListener("click", ({ clientX }) => {
+    const index = plot.cursor.idx;
+    if (Math.abs(clientX - downAt) < 5 && typeof index === "number") handlers().onPick?.(index);
+  });
+  plot.over.addEventListener("dblclick", () => handlers().onReset());
+}
+
+function columnsOf({ xs, series }: PlotData): uPlot.AlignedData {
+  return [[...xs], ...series.map(({ values }) => [...values])];
+}
