@@ -1,12 +1,17 @@
-// Attempts on the routes of rollouts, traces and the Tinker API, as in `entity-routes`.
+// Attempts on the routes of rollouts, uploads in parts, traces and the Tinker API, as in `entity-routes`.
 import { get, post, type Attempt } from "./entity-routes.ts";
 import type { Things } from "./two-entities.ts";
 
 const conversation = { messages: [{ role: "user", content: "Hi" }], max_tokens: 1 };
 
-/** Returns attempts by the owner of `own` on another entity's rollouts, traces and training sessions. */
+/** Returns attempts by the owner of `own` on another entity's rollouts, uploads, traces and training sessions. */
 export function agentAttempts(other: Things, own: Things): Readonly<Record<string, readonly Attempt[]>> {
-  return { ...rolloutAttempts(other, own), ...traceAttempts(other), ...tinkerAttempts(other, own) };
+  return {
+    ...rolloutAttempts(other, own),
+    ...uploadAttempts(other),
+    ...traceAttempts(other),
+    ...tinkerAttempts(other, own),
+  };
 }
 
 function rolloutAttempts(other: Things, own: Things): Readonly<Record<string, readonly Attempt[]>> {
@@ -49,6 +54,21 @@ function rolloutAttempts(other: Things, own: Things): Readonly<Record<string, re
       // The owner has just finished the rollout.
       statusOfOwner: 409,
     })),
+  };
+}
+
+function uploadAttempts({ uploadId }: Things): Readonly<Record<string, readonly Attempt[]>> {
+  const order = { filename: "a", purpose: "fine-tune", bytes: 1, mime_type: "text/jsonl" };
+  const part = '--xYz\r\ncontent-disposition: form-data; name="data"; filename="a"\r\n\r\na\r\n--xYz--\r\n';
+  const uploading = { "content-type": "multipart/form-data; boundary=xYz" };
+  const one = `/v1/uploads/${uploadId}`;
+  return {
+    "POST /v1/uploads": [post("/v1/uploads", order, 200)],
+    "POST /v1/uploads/:upload_id/parts": [post(`${one}/parts`, part, 404, uploading)],
+    "POST /v1/uploads/:upload_id/complete": [
+      { ...post(`${one}/complete`, { part_ids: ["none"] }, 404), statusOfOwner: 422 },
+    ],
+    "POST /v1/uploads/:upload_id/cancel": [post(`${one}/cancel`, {}, 404)],
   };
 }
 

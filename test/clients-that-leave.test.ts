@@ -94,6 +94,7 @@ async function oneOfEach(server: Server): Promise<readonly RawRequest[]> {
     rolloutId: "none",
     sessionId: "none",
     tuningJobId: "none",
+    uploadId: "none",
   });
   const operations = new Map(
     valid.map((request) => {

@@ -45,6 +45,8 @@ export interface Things {
   readonly queueId: string;
   readonly itemId: string;
   readonly fileId: string;
+  /** A pending upload in parts. */
+  readonly uploadId: string;
   /** A fine-tuning job whose training job has ended. */
   readonly fineTuningId: string;
   /** A reward rule. */
@@ -174,6 +176,7 @@ export function namesOf(entity: string): Things {
     queueId: newUuid(),
     itemId: newUuid(),
     fileId: `file-${newUuid()}`,
+    uploadId: `upload_${newUuid()}`,
     fineTuningId: `ftjob-${newUuid()}`,
     ruleId: newUuid(),
     rolloutId: newUuid(),
@@ -228,6 +231,8 @@ async function fillOne(world: World, names: Things): Promise<Things> {
   const logs = await get(`/v1/preview/models/${modelId}/metrics`);
   const events = await get(`/v1/preview/training-jobs/${endedJobId}/events`);
   const { id: fileId } = await uploadFor(world, names);
+  const order = { filename: `of ${entity}`, purpose: "fine-tune", bytes: 1, mime_type: "text/jsonl" };
+  const { id: uploadId } = await post("/v1/uploads", order);
   const [{ id: deliveryId }] = (await get(`/v1/preview/webhooks/${webhookId}/deliveries`)).data;
   const { id: ruleId } = await post("/v1/preview/reward-rules", ruleOf({ ...names, modelId }));
   const { rollout_id: rolloutId } = await post(`/v1/preview/models/${modelId}/rollouts`, {
@@ -250,6 +255,7 @@ async function fillOne(world: World, names: Things): Promise<Things> {
     logId: logs.data[0].id,
     eventId: events.data[0].id,
     fileId,
+    uploadId,
     ruleId,
     rolloutId,
     sessionId,

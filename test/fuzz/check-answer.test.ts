@@ -87,6 +87,7 @@ test("the same seed and index give the same request, and another index gives ano
     rolloutId: "r",
     sessionId: "s",
     tuningJobId: "t",
+    uploadId: "u",
   };
   const bytes = (index: number): string => fuzzRequest(1, index, world).bytes.toString("latin1");
   assert.equal(bytes(7), bytes(7));

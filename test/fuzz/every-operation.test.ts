@@ -14,6 +14,7 @@ test("the fuzzer covers every operation of the API", async () => {
     spareModelId: "s",
     jobId: "j",
     fileId: "f",
+    uploadId: "u",
     queueId: "q",
     itemId: "i",
     rolloutId: "r",

@@ -22,7 +22,12 @@ interface Part {
 const purposePart: Part = { about: "form-data; name=purpose", value: "fine-tune" };
 const filePart: Part = { about: 'form-data; name=file; filename="a.jsonl"', value: `${example}\n` };
 
+const dataPart: Part = { about: 'form-data; name=data; filename="part"', value: `${example}\n` };
+
 export const validForm = formOf([purposePart, filePart]);
+
+/** A form with a part of an upload in parts. */
+export const validPart = formOf([dataPart]);
 
 function formOf(parts: readonly Part[], boundary = "b", end = "--b--\r\n"): Buffer {
   const written = parts.map(
@@ -48,7 +53,7 @@ const oddParts: readonly Part[] = [
 
 export function oddForm(random: Random): Buffer {
   const parts = Array.from({ length: random.index(5) }, () =>
-    oneOf(random, [purposePart, filePart, ...oddParts]),
+    oneOf(random, [purposePart, filePart, dataPart, ...oddParts]),
   );
   return formOf(
     parts,

@@ -1,19 +1,25 @@
-// Creates the rollout, the fine-tuning job and the session of the Tinker API that fuzzed requests refer to.
+// Creates the rollout, the fine-tuning job, the upload and the session of the Tinker API that fuzzed requests refer to.
 import { recorded } from "../../src/api/http/tinker/testing/recorded-bodies.ts";
 import { call, eventually, type RunningServer } from "../running-server.ts";
 import type { FuzzedWorld } from "./valid-request.ts";
 
-/** Creates a rollout of the model, and a fine-tuning job with the file. */
+/** Creates a rollout of the model, a fine-tuning job with the file, and an upload in parts. */
 export async function newTuning(
   server: RunningServer,
   { modelId, fileId }: Pick<FuzzedWorld, "modelId" | "fileId">,
-): Promise<Pick<FuzzedWorld, "rolloutId" | "tuningJobId">> {
+): Promise<Pick<FuzzedWorld, "rolloutId" | "tuningJobId" | "uploadId">> {
   const rollout = await call(server, "POST", `/v1/preview/models/${modelId}/rollouts`, {
     body: { group: "g" },
   });
   const body = { model: "tiny", training_file: fileId };
   const job = await call(server, "POST", "/v1/fine_tuning/jobs", { body });
-  return { rolloutId: String(rollout.body.rollout_id), tuningJobId: String(job.body.id) };
+  const order = { filename: "a", purpose: "fine-tune", bytes: 100, mime_type: "text/jsonl" };
+  const upload = await call(server, "POST", "/v1/uploads", { body: order });
+  return {
+    rolloutId: String(rollout.body.rollout_id),
+    tuningJobId: String(job.body.id),
+    uploadId: String(upload.body.id),
+  };
 }
 
 /** Creates a session with a model in training, and saves the model's weights. */

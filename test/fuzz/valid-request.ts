@@ -11,6 +11,8 @@ export interface FuzzedWorld {
   readonly jobId: string;
   /** An uploaded file. */
   readonly fileId: string;
+  /** A pending upload in parts. */
+  readonly uploadId: string;
   /** An annotation queue with an item. */
   readonly queueId: string;
   readonly itemId: string;

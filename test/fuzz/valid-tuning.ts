@@ -1,7 +1,9 @@
-// Valid requests to OpenAI's fine-tuning API, and to rollouts.
+// Valid requests to OpenAI's fine-tuning API, to uploads in parts, and to rollouts.
 import { fineTuningJobForm } from "../../src/api/wire/fine-tuning/create-job.ts";
 import { graderRunForm, graderValidateForm } from "../../src/api/wire/fine-tuning/grader-requests.ts";
+import { uploadCompletionForm, uploadCreationForm } from "../../src/api/wire/files/upload.ts";
 import { rolloutCreateForm, rolloutFinishForm } from "../../src/api/wire/rollouts/rollout.ts";
+import { formType, oddForm, validPart } from "./odd-uploads.ts";
 import { requestsOf, type FuzzedWorld, type ValidRequest } from "./valid-request.ts";
 
 const [get, post] = [requestsOf("GET"), requestsOf("POST")];
@@ -43,7 +45,7 @@ const methods: readonly object[] = [
 ];
 
 export function tuningRequests(world: FuzzedWorld): readonly ValidRequest[] {
-  const { modelId, fileId, rolloutId, tuningJobId } = world;
+  const { modelId, fileId, uploadId, rolloutId, tuningJobId } = world;
   const jobs = "/v1/fine_tuning/jobs";
   const rollouts = `/v1/preview/models/${modelId}/rollouts`;
   const metadata = { topic: "sums" };
@@ -72,6 +74,22 @@ export function tuningRequests(world: FuzzedWorld): readonly ValidRequest[] {
       }),
       post("/v1/fine_tuning/alpha/graders/validate", graderValidateForm, { grader }),
     ]),
+    post("/v1/uploads", uploadCreationForm(1_000_000), {
+      filename: "a.jsonl",
+      purpose: "fine-tune",
+      bytes: 100,
+      mime_type: "text/jsonl",
+    }),
+    {
+      ...post(`/v1/uploads/${uploadId}/parts`, {}, validPart),
+      headers: { "content-type": formType },
+      oddBody: oddForm,
+    },
+    post(`/v1/uploads/${uploadId}/complete`, uploadCompletionForm, {
+      part_ids: ["part"],
+      md5: "0cc175b9c0f1b6a831c399e269772661",
+    }),
+    post(`/v1/uploads/${uploadId}/cancel`),
     post(rollouts, rolloutCreateForm, {
       task: { question: "one and one?" },
       group: "g",

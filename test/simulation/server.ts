@@ -177,6 +177,7 @@ export async function startServer(
     });
     const files = createFileService({
       store: stores.files,
+      uploads: stores.uploads,
       clock,
       artifacts,
       settings: fileSettings.with({ sweepSeconds: 10 }),

@@ -55,6 +55,7 @@ import { tableRoutes } from "./weave/table-routes.ts";
 import { messageRoute, tokenCountRoute } from "./anthropic/message-routes.ts";
 import { responseRoute } from "./routes/responses.ts";
 import { fileRoutes } from "./routes/supervised/files.ts";
+import { uploadPartRoute, uploadRoutes } from "./routes/supervised/uploads.ts";
 import { fineTuningJobRoutes } from "./routes/fine-tuning/fine-tuning-jobs.ts";
 import { fineTuningControlRoutes } from "./routes/fine-tuning/control-jobs.ts";
 import { graderRoutes } from "./routes/fine-tuning/graders.ts";
@@ -225,7 +226,11 @@ export async function createHttpServer(
     graderRoutes(scope, dependencies);
     traceDeletionRoute(scope, dependencies);
     tracedDatasetRoute(scope, dependencies);
-    await scope.register((forms) => fileRoutes(forms, dependencies, answering));
+    uploadRoutes(scope, dependencies, answering);
+    await scope.register(async (forms) => {
+      await fileRoutes(forms, dependencies, answering);
+      uploadPartRoute(forms, dependencies);
+    });
     webhookRoutes(scope, dependencies);
     await scope.register(async (tinker) => {
       takeBodies(tinker, settings, budget, [protobufType, jsonType]);

@@ -1,5 +1,5 @@
 // Stores metadata of uploaded files. The bytes of the files are artifacts.
-import type { Kysely, Selectable } from "kysely";
+import type { Kysely, Selectable, Transaction } from "kysely";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import {
   entityFullMessage,
@@ -17,29 +17,8 @@ export function createFileStore(database: Kysely<Schema>): FileStore {
       database.transaction().execute(async (transaction) => {
         // Also serves as a lock: concurrent uploads wait here, so that two of them cannot both use the last free space.
         const sequence = await nextSequence(transaction, "files");
-        const { bytes } = await transaction
-          .selectFrom("files")
-          .select(({ fn }) => fn.sum<number | null>("byte_count").as("bytes"))
-          .where("entity", "=", file.entity)
-          .executeTakeFirstOrThrow();
-        const usedBytes = bytes ?? 0;
-        if (usedBytes + file.byteCount > entityBytesMax) {
-          const message = entityFullMessage(usedBytes, file.byteCount, entityBytesMax);
-          throw new ServiceError({ code: "too_large", message });
-        }
-        await transaction
-          .insertInto("files")
-          .values({
-            id: file.id,
-            sequence,
-            entity: file.entity,
-            name: JSON.stringify(file.name),
-            purpose: file.purpose,
-            byte_count: file.byteCount,
-            created_at: file.createdAt.toISOString(),
-            used_at: file.usedAt.toISOString(),
-          })
-          .execute();
+        await requireFileSpace(transaction, file, entityBytesMax, file.createdAt);
+        await insertFile(transaction, file, sequence);
       }),
     find: async (id) => {
       const row = await rowOf(id).executeTakeFirst();
@@ -71,6 +50,59 @@ export function createFileStore(database: Kysely<Schema>): FileStore {
       await database.updateTable("files").set({ used_at: at.toISOString() }).where("id", "=", id).execute();
     },
   };
+}
+
+/**
+ * Refuses a file for which its entity has no space left. The parts of the entity's pending uploads count, too.
+ *
+ * @throws ServiceError `too_large`
+ */
+export async function requireFileSpace(
+  transaction: Transaction<Schema>,
+  { entity, byteCount }: Pick<UploadedFile, "entity" | "byteCount">,
+  entityBytesMax: number,
+  at: Date,
+): Promise<void> {
+  const { files, parts } = await transaction
+    .selectNoFrom((rows) => [
+      rows
+        .selectFrom("files")
+        .select(({ fn }) => fn.sum<number | null>("byte_count").as("bytes"))
+        .where("entity", "=", entity)
+        .as("files"),
+      rows
+        .selectFrom("uploads")
+        .select(({ fn }) => fn.sum<number | null>("part_bytes").as("bytes"))
+        .where("entity", "=", entity)
+        .where("state", "=", "pending")
+        .where("expires_at", ">", at.toISOString())
+        .as("parts"),
+    ])
+    .executeTakeFirstOrThrow();
+  const usedBytes = (files ?? 0) + (parts ?? 0);
+  if (usedBytes + byteCount <= entityBytesMax) return;
+  const message = entityFullMessage(usedBytes, byteCount, entityBytesMax);
+  throw new ServiceError({ code: "too_large", message });
+}
+
+export async function insertFile(
+  transaction: Transaction<Schema>,
+  file: UploadedFile,
+  sequence: number,
+): Promise<void> {
+  await transaction
+    .insertInto("files")
+    .values({
+      id: file.id,
+      sequence,
+      entity: file.entity,
+      name: JSON.stringify(file.name),
+      purpose: file.purpose,
+      byte_count: file.byteCount,
+      created_at: file.createdAt.toISOString(),
+      used_at: file.usedAt.toISOString(),
+    })
+    .execute();
 }
 
 function fileOf(row: Selectable<FileTable>): UploadedFile {

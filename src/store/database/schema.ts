@@ -39,6 +39,7 @@ export interface Schema extends FineTuningTables, RewardTables, TraceTables {
   readonly completion_pieces: CompletionPieceTable;
   readonly model_scenarios: ModelScenarioTable;
   readonly files: FileTable;
+  readonly uploads: UploadTable;
   readonly sequences: SequenceTable;
   readonly servers: ServerTable;
   readonly server_bases: ServerBaseTable;
@@ -115,6 +116,22 @@ export interface FileTable {
   readonly byte_count: number;
   readonly created_at: string;
   readonly used_at: string;
+}
+
+export interface UploadTable {
+  readonly id: string;
+  readonly entity: string;
+  /** File name, encoded as a JSON string because it may contain any character. */
+  readonly name: string;
+  readonly purpose: string;
+  readonly byte_count: number;
+  readonly state: string;
+  /** The parts, as JSON. */
+  readonly parts: string;
+  /** Total size of the parts in bytes. */
+  readonly part_bytes: number;
+  readonly created_at: string;
+  readonly expires_at: string;
 }
 
 export interface AccessKeyTable extends ColumnsOf<typeof keyFields> {

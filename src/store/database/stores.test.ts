@@ -24,6 +24,7 @@ import { checkTrajectoryStore } from "./contract/trajectory-store.ts";
 import { checkTwoConnections } from "./contract/servers/two-connections.ts";
 import { checkTwoServers } from "./contract/servers/two-servers.ts";
 import { checkLimitStore } from "./contract/keys/limit-store.ts";
+import { checkUploadStore } from "./contract/upload-store.ts";
 import { checkUsageStore } from "./contract/keys/usage-store.ts";
 import { checkWebhookStore } from "./contract/webhook-store.ts";
 import { openPostgres } from "./postgres/postgres-dialect.ts";
@@ -128,6 +129,7 @@ for (const [name, storageOf, reach, skip] of [
     checkCompletionStore(makeStorage);
     checkFeedbackStore(makeStorage);
     checkFileStore(makeStorage);
+    checkUploadStore(makeStorage);
     checkFineTuningStore(makeStorage);
     checkRetentionStore(makeStorage);
     checkRuleStore(makeStorage);

@@ -22,6 +22,7 @@ import type { CompletionStore } from "../../base/domain/recordings/completion-st
 import type { TrajectoryStore } from "../../base/domain/trajectory.ts";
 import type { ObjectStore } from "../../base/domain/traces/published-object.ts";
 import type { TraceStore } from "../../base/domain/traces/trace-store.ts";
+import type { UploadStore } from "../../base/domain/uploads/upload.ts";
 import type { FileStore } from "../../base/domain/uploads/uploaded-file.ts";
 import type { WebhookStore } from "../../base/domain/webhooks/webhook-store.ts";
 import { announcingStores } from "./pubsub/announcer.ts";
@@ -55,6 +56,7 @@ import { createServerStore } from "./server-store.ts";
 import { createObjectStore } from "./traces/object-store.ts";
 import { createTraceStore } from "./traces/trace-store.ts";
 import { createTrajectoryStore } from "./trajectory-store.ts";
+import { createUploadStore } from "./upload-store.ts";
 import { freeClaims } from "./webhooks/deliveries.ts";
 import { createOutbox } from "./webhooks/outbox.ts";
 import { createWebhookStore } from "./webhooks/webhook-store.ts";
@@ -71,6 +73,7 @@ export interface Stores {
   readonly feedback: FeedbackStore;
   readonly annotation: AnnotationStore;
   readonly files: FileStore;
+  readonly uploads: UploadStore;
   readonly fineTuning: FineTuningStore;
   readonly objects: ObjectStore;
   readonly traces: TraceStore;
@@ -143,6 +146,7 @@ export async function openStores(connection: Connection, own: Clock = systemCloc
     feedback: createFeedbackStore(connection, outbox),
     annotation: createAnnotationStore(queries),
     files: createFileStore(queries),
+    uploads: createUploadStore(queries),
     fineTuning: createFineTuningStore(queries),
     objects: createObjectStore(queries),
     traces: createTraceStore(queries),

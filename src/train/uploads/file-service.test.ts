@@ -20,8 +20,10 @@ async function serviceOn(
 ): Promise<{ readonly service: FileService; readonly dataFolder: string }> {
   const dataFolder = mkdtempSync(join(tmpdir(), "hone-files-"));
   t.after(() => rmSync(dataFolder, { recursive: true }));
+  const { files: store, uploads } = await storesInMemory();
   const service = createFileService({
-    store: (await storesInMemory()).files,
+    store,
+    uploads,
     clock: new FakeClock(),
     artifacts: dataFolderAt(dataFolder).artifacts,
     settings: fileSettings.with(),

@@ -1,7 +1,7 @@
 // Service for uploaded files: upload, access and deletion. It stores a file's bytes before its database row, and
 // deletes the row before the bytes. It removes bytes without a row, unless they are so new that their row may still be
 // written.
-import { readFile, stat, open } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import { isMissing } from "../../store/artifacts/folder-names.ts";
 import { mayReach, reachOf, type Caller } from "../../base/domain/access.ts";
@@ -14,11 +14,16 @@ import { fullDiskError } from "../../base/domain/transient-errors/full-disk.ts";
 import { requirePlainFile } from "../../base/domain/transient-errors/plain-file.ts";
 import { notFound, ServiceError } from "../../base/domain/service-error.ts";
 import type { FileStore, UploadedFile } from "../../base/domain/uploads/uploaded-file.ts";
+import type { UploadStore } from "../../base/domain/uploads/upload.ts";
 import { repeatUntil } from "../../base/domain/waiting/repeat-until.ts";
+import { createPartUploads, type PartUploads } from "./part-uploads.ts";
+import type { FileWriter, ReceivedFile } from "./file-writer.ts";
 import type { FileSettings } from "./settings.ts";
+import { writeContent } from "./write-content.ts";
 
 export interface FileDependencies {
   readonly store: FileStore;
+  readonly uploads: UploadStore;
   readonly clock: Clock;
   readonly artifacts: ArtifactStore;
   readonly settings: FileSettings;
@@ -26,34 +31,12 @@ export interface FileDependencies {
   readonly onFault: (error: unknown) => void;
 }
 
-/** Uploaded bytes that are stored, but that are no file in the database yet. */
-export interface ReceivedFile {
-  readonly id: string;
-  readonly byteCount: number;
-}
-
 /** Service for uploaded files. While started, it periodically deletes unused files. */
-export interface FileService extends Service {
-  /**
-   * Writes the chunks of an upload as they arrive.
-   *
-   * @throws ServiceError `too_large`, `unavailable`; errors of reading `content`
-   */
-  receive(content: AsyncIterable<Uint8Array>): Promise<ReceivedFile>;
+export interface FileService extends Service, FileWriter {
+  /** Uploads in parts, which become files. */
+  readonly parts: PartUploads;
   /** Returns the whole content of an upload, so that it can be validated before it becomes a file. */
   look(received: ReceivedFile): Promise<Uint8Array<ArrayBuffer>>;
-  /**
-   * Makes an upload a file of the entity, durably.
-   *
-   * @throws ServiceError `too_large` if the entity's quota is exhausted, `unavailable` if the bytes were removed
-   * meanwhile
-   */
-  keep(
-    received: ReceivedFile,
-    about: Pick<UploadedFile, "entity" | "name" | "purpose">,
-  ): Promise<UploadedFile>;
-  /** Removes an upload that will not become a file. */
-  discard(received: ReceivedFile): Promise<void>;
   /**
    * Finds a file by its id.
    *
@@ -88,7 +71,45 @@ export function createFileService(dependencies: FileDependencies): FileService {
     await artifacts.remove(keyOf(id));
   };
 
+  const createFile = (file: UploadedFile, entityBytesMax: number): Promise<void> =>
+    store.create(file, entityBytesMax);
+  const writing: FileWriter = {
+    receive: async (content) => {
+      const id = `file-${newUuid7(clock)}`;
+      received.add(id);
+      try {
+        const write = (file: string) => writeContent(file, content, settings.fileBytes);
+        return { id, byteCount: await artifacts.putFile(keyOf(id), write) };
+      } catch (error) {
+        received.delete(id);
+        throw fullDiskError(error) ?? error;
+      }
+    },
+    keep: async ({ id, byteCount }, { entity, name, purpose }, create = createFile) => {
+      const now = clock.now();
+      const file = { id, entity, name, purpose, byteCount, createdAt: now, usedAt: now };
+      await create(file, settings.entityBytes);
+      received.delete(id);
+      // The bytes may be missing, because a server whose clock is hours ahead considers a new upload abandoned.
+      if (await artifacts.has(keyOf(id))) return file;
+      await store.delete(id);
+      throw gone();
+    },
+    discard: async ({ id }) => {
+      received.delete(id);
+      if ((await store.find(id)) === null) await artifacts.remove(keyOf(id));
+    },
+  };
+  const parts = createPartUploads({
+    store: dependencies.uploads,
+    files: writing,
+    clock,
+    artifacts,
+    settings,
+  });
+
   const sweep = async (): Promise<void> => {
+    await parts.sweep();
     await artifacts.sweep(folder, {
       // Keeps newer bytes, because another server may be about to write their row.
       olderThan: new Date(clock.now().getTime() - comingMs),
@@ -118,32 +139,8 @@ export function createFileService(dependencies: FileDependencies): FileService {
         await sweeping;
       },
     }),
-    receive: async (content) => {
-      const id = `file-${newUuid7(clock)}`;
-      received.add(id);
-      try {
-        const write = (file: string) => writeContent(file, content, settings.fileBytes);
-        return { id, byteCount: await artifacts.putFile(keyOf(id), write) };
-      } catch (error) {
-        received.delete(id);
-        throw fullDiskError(error) ?? error;
-      }
-    },
+    ...writing,
     look: (file) => bytesOf(artifacts, file),
-    keep: async ({ id, byteCount }, about) => {
-      const now = clock.now();
-      const file = { id, ...about, byteCount, createdAt: now, usedAt: now };
-      await store.create(file, settings.entityBytes);
-      received.delete(id);
-      // The bytes may be missing, because a server whose clock is hours ahead considers a new upload abandoned.
-      if (await artifacts.has(keyOf(id))) return file;
-      await store.delete(id);
-      throw gone();
-    },
-    discard: async ({ id }) => {
-      received.delete(id);
-      if ((await store.find(id)) === null) await artifacts.remove(keyOf(id));
-    },
     find: async (id, caller) => {
       const file = await store.find(id);
       if (file === null || !mayReach(caller, { entity: file.entity, project: null }))
@@ -161,6 +158,7 @@ export function createFileService(dependencies: FileDependencies): FileService {
     },
     delete: ({ id }) => remove(id),
     sweep,
+    parts,
   };
 }
 
@@ -190,34 +188,4 @@ async function bytesOf(
   } catch (error) {
     throw isMissing(error) ? notFound("file", id) : error;
   }
-}
-
-/**
- * Writes all chunks to a file, and returns the number of bytes.
- *
- * @throws ServiceError `too_large` beyond `bytesMax`; errors of reading `content`
- */
-async function writeContent(
-  file: string,
-  content: AsyncIterable<Uint8Array>,
-  bytesMax: number,
-): Promise<number> {
-  const handle = await open(file, "w");
-  try {
-    let byteCount = 0;
-    for await (const piece of content) {
-      byteCount += piece.length;
-      if (byteCount > bytesMax) throw tooLarge(bytesMax);
-      // Uses `appendFile`, because `write` may write only a part of the chunk.
-      await handle.appendFile(piece);
-    }
-    return byteCount;
-  } finally {
-    await handle.close();
-  }
-}
-
-function tooLarge(bytesMax: number): ServiceError {
-  const message = `The file has more than ${bytesMax} bytes, the most that a file may have. Upload it in parts.`;
-  return new ServiceError({ code: "too_large", message });
 }

@@ -31,3 +31,16 @@ const fixed = {
 export const fileSettings = section(schema, fixed);
 
 export type FileSettings = SettingsIn<typeof fileSettings>;
+
+/** Limits of uploads in parts. As in OpenAI's API, a part has at most 64 MiB, and an upload expires after an hour. */
+export const partSettings = {
+  bytesMax: 64 * mebibyte,
+  /** Maximum number of parts of an upload. */
+  countMax: 1000,
+  /** Maximum number of an entity's pending uploads. */
+  pendingMax: 100,
+  /** Time in seconds after which a pending upload expires. */
+  lifeSeconds: 3600,
+  /** Time in seconds for which an expired upload still has an error of its own. */
+  shownSeconds: 86_400,
+};

@@ -1,9 +1,9 @@
 // Reads an upload: a form with one file and a purpose.
 import type { FastifyRequest } from "fastify";
-import type { FileService, ReceivedFile } from "../../../train/uploads/file-service.ts";
+import type { FileWriter, ReceivedFile } from "../../../train/uploads/file-writer.ts";
 import { present } from "../../../base/domain/assert.ts";
 import { quoted, type Fault } from "../../../base/domain/service-error.ts";
-import { filePurpose } from "../../wire/files/file.ts";
+import { fileNameFault, filePurpose } from "../../wire/files/file.ts";
 import { missingFile, receiveForm, type ReceivedForm } from "./receive-form.ts";
 
 export interface Upload {
@@ -12,8 +12,6 @@ export interface Upload {
   readonly purpose: string;
 }
 
-const nameLengthMax = 255;
-
 /**
  * Reads an upload form. Stores the file while it arrives, and deletes it again if the form turns out to be invalid.
  *
@@ -21,9 +19,9 @@ const nameLengthMax = 255;
  */
 export async function readUpload(
   request: FastifyRequest,
-  files: Pick<FileService, "receive" | "discard">,
+  files: Pick<FileWriter, "receive" | "discard">,
 ): Promise<Upload> {
-  const { file } = await receiveForm(request, files, uploadFaults);
+  const { file } = await receiveForm(request, files, { fileField: "file", faultsIn: uploadFaults });
   const { received, name } = present(file, "the file of a checked form");
   return { received, name, purpose: filePurpose };
 }
@@ -31,7 +29,8 @@ export async function readUpload(
 function uploadFaults({ file, fields }: ReceivedForm<ReceivedFile>): readonly Fault[] {
   return [
     ...purposeFaults(fields.get("purpose")),
-    ...(file === null ? [missingFile()] : nameFaults(file.name)),
+    ...expiryFaults(fields),
+    ...(file === null ? [missingFile("file")] : nameFaults(file.name)),
   ];
 }
 
@@ -44,13 +43,15 @@ function purposeFaults(purpose: unknown): readonly Fault[] {
 }
 
 function nameFaults(name: string): readonly Fault[] {
-  const location = ["body", "file"];
-  if (name.length > nameLengthMax) {
-    const message = `The name of the file has ${name.length} characters; at most ${nameLengthMax} are kept.`;
-    return [{ location, message, type: "string_too_long" }];
-  }
-  // oxlint-disable-next-line no-control-regex -- control characters are what must not be in a name
-  if (name !== "" && !/[\u0000-\u001f\u007f]/.test(name)) return [];
-  const message = `The name of the file is ${quoted(name)}; it must not be empty, or hold control characters.`;
-  return [{ location, message, type: "value_error" }];
+  const fault = fileNameFault(name);
+  return fault === null ? [] : [{ location: ["body", "file"], ...fault }];
+}
+
+/** Names the field if the form asks that the file expire, which the server does not do. */
+function expiryFaults(fields: ReadonlyMap<string, unknown>): readonly Fault[] {
+  const field = [...fields.keys()].find((name) => name.startsWith("expires_after"));
+  if (field === undefined) return [];
+  const message =
+    "expires_after is not supported by this server; leave it out, and delete the file yourself.";
+  return [{ location: ["body", field], message, type: "unsupported" }];
 }

@@ -34,16 +34,22 @@ const formLimits = {
 };
 
 /**
- * Reads a form with at most one file, in the part `file`. Stores the file while it arrives, and deletes it again if the
- * form is refused.
+ * Reads a form with at most one file. Stores the file while it arrives, and deletes it again if the form is refused.
  *
+ * @param fileField name of the part with the file
  * @param faultsIn returns the faults of the form's content
  * @throws ServiceError `invalid` with the form's faults, `too_large`, `unavailable`; 415 if the body is not a form
  */
 export async function receiveForm<Received>(
   request: FastifyRequest,
   taker: FileTaker<Received>,
-  faultsIn: (form: ReceivedForm<Received>) => readonly Fault[],
+  {
+    fileField,
+    faultsIn,
+  }: {
+    readonly fileField: string;
+    readonly faultsIn: (form: ReceivedForm<Received>) => readonly Fault[];
+  },
 ): Promise<ReceivedForm<Received>> {
   if (!request.isMultipart()) throw notForm(request.headers["content-type"]);
   // The form parser would wait forever for a body whose connection is closed.
@@ -54,7 +60,8 @@ export async function receiveForm<Received>(
   try {
     for await (const part of request.parts({ limits: formLimits })) {
       if (part.type === "field") fields.set(part.fieldname, part.value);
-      else if (part.fieldname !== "file" || file !== null) throw refusal(unknownFile(part.fieldname));
+      else if (part.fieldname !== fileField || file !== null)
+        throw refusal(unknownFile(part.fieldname, fileField));
       else file = { received: await taker.receive(part.file), name: part.filename };
     }
     const faults = faultsIn({ file, fields });
@@ -67,17 +74,17 @@ export async function receiveForm<Received>(
 }
 
 /** Returns the fault for a form without a file. */
-export function missingFile(): Fault {
-  const message = "Field required: send the file in the part `file`, with its name.";
-  return { location: ["body", "file"], message, type: "missing" };
+export function missingFile(fileField: string): Fault {
+  const message = `Field required: send the file in the part \`${fileField}\`, with its name.`;
+  return { location: ["body", fileField], message, type: "missing" };
 }
 
 /**
  * @param field name of the part with the file. It is undefined for a part without a name, contrary to the form parser's
  * types
  */
-function unknownFile(field: string | undefined): Fault {
-  const message = "The form must have one file, in the part `file`.";
+function unknownFile(field: string | undefined, fileField: string): Fault {
+  const message = `The form must have one file, in the part \`${fileField}\`.`;
   if (field !== undefined) return { location: ["body", field], message, type: "value_error" };
   return { location: ["body"], message: `A part has no name. ${message}`, type: "missing" };
 }
@@ -90,7 +97,7 @@ function refusal(...faults: readonly Fault[]): ServiceError {
 function unreadable(request: FastifyRequest, cause: unknown): ServiceError {
   if (request.raw.destroyed && !request.raw.complete) return clientDisconnected(cause);
   const reason = cause instanceof Error ? cause.message : String(cause);
-  const message = `The form cannot be read: ${reason}. Send multipart/form-data with the file in the part \`file\`.`;
+  const message = `The form cannot be read: ${reason}. Send it as multipart/form-data.`;
   return new ServiceError({
     code: "invalid",
     faults: [{ location: ["body"], message, type: "value_error" }],

@@ -59,7 +59,7 @@ const rows: readonly Row[] = [
   },
   { pattern: /^\S+ \/api\/v1\//, reads: ["train"], writes: ["train"] },
   {
-    pattern: /^\S+ \/v1\/(files|fine_tuning)\b/,
+    pattern: /^\S+ \/v1\/(files|uploads|fine_tuning)\b/,
     reads: ["train", "read"],
     writes: ["train"],
     isWholeEntitys: true,

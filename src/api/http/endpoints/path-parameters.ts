@@ -33,6 +33,7 @@ export const pathParameters = {
   sampler_id: { description: "Id of the sampling session." },
   session_id: { description: "Id of the session." },
   step: { description: "Number of the version." },
+  upload_id: { description: "Id of the upload." },
   webhook_id: { description: "Id of the webhook.", read: uuidOf("webhook") },
 } as const satisfies Readonly<Record<string, PathParameter>>;
 

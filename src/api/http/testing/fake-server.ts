@@ -204,6 +204,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
   const dataFolder = mkdtempSync(join(tmpdir(), "hone-http-"));
   const files = createFileService({
     store: database.files,
+    uploads: database.uploads,
     clock,
     artifacts: dataFolderAt(dataFolder).artifacts,
     settings: fileSettings.with(options.fileSettings),

@@ -35,7 +35,10 @@ export async function tracedFileRoutes(
         fieldPaths: { expected_digest: ["body", "expected_digest"] },
       },
       async ({ caller, request }) => {
-        const { file, fields } = await receiveForm(request, traces.files, formFaults);
+        const { file, fields } = await receiveForm(request, traces.files, {
+          fileField: "file",
+          faultsIn: formFaults,
+        });
         const { received } = present(file, "the file of a checked form");
         const about = {
           projectId: String(fields.get("project_id")),
@@ -70,5 +73,5 @@ export async function tracedFileRoutes(
 }
 
 function formFaults({ file, fields }: ReceivedForm<unknown>): readonly Fault[] {
-  return [...textFieldFaults(fields), ...(file === null ? [missingFile()] : [])];
+  return [...textFieldFaults(fields), ...(file === null ? [missingFile("file")] : [])];
 }

@@ -1,5 +1,6 @@
 // API format of uploaded files, as in OpenAI's API.
 import { Type } from "typebox";
+import { quoted, type Fault } from "../../../base/domain/service-error.ts";
 import type { UploadedFile } from "../../../base/domain/uploads/uploaded-file.ts";
 import { answerOf } from "../fields/resource.ts";
 import { pageQueryFields } from "../page.ts";
@@ -33,10 +34,7 @@ export const fileAnswer = answerOf<UploadedFile>()("File", {
     Type.Integer({ minimum: 0, description: "Size of the file in bytes." }),
     ({ byteCount }) => byteCount,
   ],
-  created_at: [
-    Type.Integer({ description: "Unix time in seconds." }),
-    ({ createdAt }) => Math.floor(createdAt.getTime() / 1000),
-  ],
+  created_at: [Type.Integer({ description: "Unix time in seconds." }), unixSecondsOf],
   filename: [Type.String(), ({ name }) => name],
   purpose: Type.String(),
   status: [
@@ -46,6 +44,24 @@ export const fileAnswer = answerOf<UploadedFile>()("File", {
     () => "processed" as const,
   ],
 });
+
+export function unixSecondsOf({ createdAt }: { readonly createdAt: Date }): number {
+  return Math.floor(createdAt.getTime() / 1000);
+}
+
+const nameLengthMax = 255;
+
+/** Returns the fault of a file's name; null for a name that the server keeps. */
+export function fileNameFault(name: string): Pick<Fault, "message" | "type"> | null {
+  if (name.length > nameLengthMax) {
+    const message = `The name of the file has ${name.length} characters; at most ${nameLengthMax} are kept.`;
+    return { message, type: "string_too_long" };
+  }
+  // oxlint-disable-next-line no-control-regex -- control characters are what must not be in a name
+  if (name !== "" && !/[\u0000-\u001f\u007f]/.test(name)) return null;
+  const message = `The name of the file is ${quoted(name)}; it must not be empty, or hold control characters.`;
+  return { message, type: "value_error" };
+}
 
 export const fileDeletionSchema = Type.Object({
   id: Type.String(),

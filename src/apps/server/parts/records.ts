@@ -33,6 +33,7 @@ export async function buildRecords(
   const { clock, logger } = tools;
   const files = createFileService({
     store: database.files,
+    uploads: database.uploads,
     clock,
     artifacts,
     settings: settings.files,

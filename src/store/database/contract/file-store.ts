@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { UploadedFile } from "../../../base/domain/uploads/uploaded-file.ts";
 import { firstPage, type MakeStorage, moment } from "./storage-under-test.ts";
 
-function sampleFile(id: string, changes: Partial<UploadedFile> = {}): UploadedFile {
+export function sampleFile(id: string, changes: Partial<UploadedFile> = {}): UploadedFile {
   return {
     id,
     entity: "team",

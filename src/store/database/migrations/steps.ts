@@ -73,4 +73,16 @@ export const steps: readonly Step[] = [
       "create index recorded_completions_of_rollout on recorded_completions (rollout_id, sequence)",
     ],
   },
+  // Older programs never read the table, and never touch artifacts below `uploads`.
+  {
+    adds: [
+      `create table uploads (
+        id text not null primary key, entity text not null, name text not null, purpose text not null,
+        byte_count bigint not null, state text not null, parts text not null, part_bytes bigint not null,
+        created_at text not null, expires_at text not null
+      )`,
+      "create index uploads_of_entity on uploads (entity, state, expires_at)",
+      "create index uploads_by_expiry on uploads (expires_at)",
+    ],
+  },
 ];

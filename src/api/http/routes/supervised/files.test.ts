@@ -153,12 +153,17 @@ test("refuses an invalid or incomplete form, and keeps no file", async () => {
   assert.match((await refused([purpose, { ...fileOf("x"), name: "other" }]))[0], /^other: /);
   assert.match((await refused([purpose, fileOf("x"), fileOf("y")]))[0], /one file/);
   assert.match((await refused([purpose, { ...fileOf("x"), name: null }]))[0], /^: A part has no name/);
+  const expiry = { name: "expires_after[seconds]", value: "3600" };
+  assert.match(
+    (await refused([purpose, expiry, fileOf(example)]))[0],
+    /^expires_after\[seconds\]: .*not supported/,
+  );
   assert.match((await refused([purpose, fileOf("x", "n".repeat(256))]))[0], /256 characters; at most 255/);
   assert.match((await refused([purpose, fileOf(example, "")]))[0], /^file: The name of the file is ""/);
   assert.match((await refused([purpose, fileOf(example, "a\u0000")]))[0], /^file: The name of the file is/);
   assert.match(
     (await refused([purpose, fileOf("x".repeat(1025))], 413))[0],
-    /more than 1024 bytes, the most that a file may have/,
+    /more than 1024 bytes, the most that are accepted/,
   );
   const send = (payload: string, type: string) =>
     server.ask({

@@ -3,7 +3,7 @@ import { fastifyMultipart } from "@fastify/multipart";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Caller } from "../../../../base/domain/access.ts";
 import type { UploadedFile } from "../../../../base/domain/uploads/uploaded-file.ts";
-import type { ReceivedFile } from "../../../../train/uploads/file-service.ts";
+import type { ReceivedFile } from "../../../../train/uploads/file-writer.ts";
 import { fileAnswer, fileDeletionSchema, fileQuerySchema, uploadSchema } from "../../../wire/files/file.ts";
 import { pageAnswer, pageRequest, pageSchema } from "../../../wire/page.ts";
 import type { BodyReader } from "../../bodies/body-reader.ts";
@@ -102,7 +102,7 @@ export async function fileRoutes(
  * Checks the lines of an uploaded file. Until all lines are read, the file's bytes count towards the memory budget,
  * like those of a body.
  */
-async function checkLines(
+export async function checkLines(
   received: ReceivedFile,
   { caller, id, headers }: FastifyRequest,
   files: HttpDependencies["files"],
