@@ -7,6 +7,7 @@ import type { TrainingConfig } from "../../base/domain/training-config.ts";
 import type { BodyLimits } from "./body-limits.ts";
 import type { PackedLines } from "./packed-lines.ts";
 import type { BodyForm } from "./body.ts";
+import { changedSettings } from "./changed-settings.ts";
 import { isUuid } from "../../base/domain/random.ts";
 import { textMemberAtHead } from "../../base/validation/list-body.ts";
 import { readGroupBody, trajectoryGroupSchema } from "./trajectory.ts";
@@ -266,6 +267,9 @@ export const trainingJobSchema = Type.Object(
     preference_config: orNull(preferenceConfigSchema, {
       description: "Settings in effect for preference training; null for jobs of other kinds.",
     }),
+    config_changed: Type.Array(Type.String(), {
+      description: "Names of requested settings whose values differ from the defaults.",
+    }),
     config_not_applied: Type.Array(Type.String(), {
       description: "Names of settings that were sent but have no effect.",
     }),
@@ -395,6 +399,7 @@ export function trainingJobBody(
       task.kind === "preference"
         ? preferenceConfigBody({ ...task.config, basePrecision: effectivePrecision(task.config, job.pins) })
         : null,
+    config_changed: changedSettings(task),
     config_not_applied: job.configNotApplied,
     counts:
       counts === null

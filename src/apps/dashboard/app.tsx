@@ -23,6 +23,9 @@ import { TrajectoryView } from "./views/trajectory.tsx";
 
 const Compare = lazyView(async () => (await import("./views/compare.tsx")).Compare);
 
+const Runs = lazyView(async () => (await import("./views/runs.tsx")).Runs);
+const JobGroups = lazyView(async () => (await import("./jobs/job-groups.tsx")).JobGroups);
+
 /** Links in the header: the view's name in the URL, and its title. */
 const sections = [
   ["", "Overview"],
@@ -88,7 +91,14 @@ function viewOf({ view, parts: [id, number] }: Place, { hone }: Session): Compon
     case "models":
       return id === undefined ? <Models hone={hone} /> : <ModelView key={id} hone={hone} id={id} />;
     case "jobs":
-      return id === undefined ? <Jobs hone={hone} /> : <JobView key={id} hone={hone} id={id} />;
+      if (id === undefined) return <Jobs hone={hone} />;
+      return number === "groups" ? (
+        <JobGroups key={id} hone={hone} id={id} />
+      ) : (
+        <JobView key={id} hone={hone} id={id} />
+      );
+    case "runs":
+      return <Runs hone={hone} />;
     case "trajectories":
       if (id === undefined) return <TrajectoryModels hone={hone} />;
       return number === undefined ? (

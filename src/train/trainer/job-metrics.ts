@@ -36,6 +36,7 @@ export function stepMetrics({ batch, gradient, step, learningRate, seconds }: St
   return {
     loss: gradient.loss,
     num_datums: batch.length,
+    num_tokens: tokenCount,
     ...(entropy === undefined ? {} : { entropy }),
     ...(gradientNorm === undefined ? {} : { grad_norm: gradientNorm }),
     learning_rate: learningRate,
@@ -102,6 +103,7 @@ const meanNames: Readonly<Record<string, string>> = {
   kl_div: "loss/kl_div",
   kl_policy_ref: "loss/kl_policy_ref",
   num_datums: "data/step_num_datums",
+  num_tokens: "data/step_num_tokens",
   tokens_per_second: "throughput/trainer_tokens_per_second",
 };
 

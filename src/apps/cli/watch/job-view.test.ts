@@ -48,6 +48,7 @@ const job: TrainingJob = {
     assistant_turns: "all",
   },
   preference_config: null,
+  config_changed: [],
   config_not_applied: [],
   counts: null,
 };

@@ -1,17 +1,19 @@
 // View of a job: its state, the curves of its steps (updated live), and the data that it skipped.
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { TrainingJob } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
-import { jobItems } from "../../client/job-items.ts";
 import { ChartBoard } from "../charts/chart-board.tsx";
-import { durationText, shortNumber } from "../components/numbers.ts";
+import { durationText } from "../components/numbers.ts";
 import { shortId } from "../components/short-id.ts";
 import { Facts, Shown, State, View, When } from "../components/shown.tsx";
 import { addressOf, go } from "../router.ts";
 import { useLoaded, messageOf } from "../use-loaded.ts";
+import { NotTrained } from "../jobs/job-data.tsx";
+import { JobSettings } from "../jobs/job-settings-list.tsx";
+import { queueSeconds } from "../jobs/job-settings.ts";
 import { progressText } from "./jobs.tsx";
-import { explainSkip } from "./skip-reasons.ts";
-import { useStepCurves } from "./use-step-curves.ts";
+import { useStepCurves } from "../jobs/use-step-curves.ts";
 
 const everyMs = 1500;
 
@@ -40,7 +42,9 @@ export function JobView({ hone, id }: { readonly hone: Hone; readonly id: string
                 ["version", job.result_step ?? "–"],
                 ["created", <When at={job.created_at} />],
                 ["duration", formatDuration(job)],
+                ["waited", queueText(job)],
                 ["attempts", String(job.attempts)],
+                ...earlierJobs(job),
               ]}
             />
             <Progress job={job} />
@@ -51,6 +55,12 @@ export function JobView({ hone, id }: { readonly hone: Hone; readonly id: string
               </p>
             ))}
             <NotTrained job={job} />
+            {job.kind === "rl" && job.counts !== null && (
+              <p>
+                <a href={addressOf("jobs", [id, "groups"])}>Groups and their trajectories</a>
+              </p>
+            )}
+            <JobSettings job={job} />
           </>
         )}
       </Shown>
@@ -62,11 +72,32 @@ export function JobView({ hone, id }: { readonly hone: Hone; readonly id: string
       {curves.length > 0 && (
         <section aria-labelledby="steps">
           <h2 id="steps">Curves over steps</h2>
+          <p class="links">
+            <a href={addressOf("runs", [], { of: "jobs", ids: id })}>Overlay with other jobs</a>
+          </p>
           <ChartBoard curves={curves} />
         </section>
       )}
     </View>
   );
+}
+
+/** Returns the time from the job's creation to its start. */
+function queueText(job: TrainingJob): string {
+  const seconds = queueSeconds(job, Date.now());
+  return seconds === null ? "–" : durationText(seconds);
+}
+
+/** Links to the jobs that a job retries or replays. */
+function earlierJobs({
+  retry_of: retried,
+  replay_of: replayed,
+}: TrainingJob): readonly (readonly [string, ComponentChildren])[] {
+  const link = (id: string) => <a href={addressOf("jobs", [id])}>{shortId(id)}</a>;
+  return [
+    ...(retried === null ? [] : ([["retries", link(retried)]] as const)),
+    ...(replayed === null ? [] : ([["replays", link(replayed)]] as const)),
+  ];
 }
 
 function ModelLink({ hone, id }: { readonly hone: Hone; readonly id: string }) {
@@ -142,52 +173,6 @@ function Progress({ job }: { readonly job: TrainingJob }) {
       {text !== "" && <p class={job.state === "failed" ? "failure" : ""}>{text}</p>}
     </div>
   );
-}
-
-/** Amount of training data, and counts of skipped data by reason. */
-function NotTrained({
-  job: { counts, kind, preference_config: preferences, config_not_applied: notApplied },
-}: {
-  readonly job: TrainingJob;
-}) {
-  if (counts === null) return null;
-  const skipped = Object.entries(counts.skipped).filter(([, count]) => count > 0);
-  const isGrouped = kind === "rl";
-  const items = jobItems({ kind, preference_config: preferences });
-  return (
-    <section aria-labelledby="data">
-      <h2 id="data">Training data</h2>
-      <Facts
-        of={[
-          ...(isGrouped
-            ? ([["groups", `${counts.groups_trainable} of ${counts.groups_submitted}`]] as const)
-            : []),
-          [items.many, shortNumber(counts.trajectories)],
-          ["sequences", shortNumber(counts.sequences)],
-          ["tokens", shortNumber(counts.trainable_tokens)],
-        ]}
-      />
-      {skipped.length > 0 && (
-        <>
-          <h3>Skipped data</h3>
-          <ul>
-            {skipped.map(([reason, count]) => (
-              <li key={reason}>
-                {count} {count === 1 ? items.one : items.many}
-                {isGrouped && inGroups(counts.skipped_groups[reason] ?? 0)}: {explainSkip(reason)} (
-                <code>{reason}</code>)
-              </li>
-            ))}
-          </ul>
-        </>
-      )}
-      {notApplied.length > 0 && <p class="warning">Not applied: {notApplied.join(", ")}.</p>}
-    </section>
-  );
-}
-
-function inGroups(count: number): string {
-  return ` in ${count} ${count === 1 ? "group" : "groups"}`;
 }
 
 /** Returns how long a finished job ran; a dash for other jobs. */

@@ -7,13 +7,11 @@ import { saveFile } from "../components/save-file.ts";
 import { Facts, Shown, View, When, WideTable } from "../components/shown.tsx";
 import { addressOf } from "../router.ts";
 import { useLoaded, messageOf } from "../use-loaded.ts";
+import { newestVersions, versionsMax } from "./newest-versions.ts";
 import { curvesOf, rewardColumns, rewardTitles } from "./version-curves.ts";
 import { useMemo, useState } from "preact/hooks";
 
 const everyMs = 5000;
-/** Maximum number of versions in curves and table; the newest are shown. */
-const versionsMax = 500;
-const pageSize = 100;
 
 export function ModelView({ hone, id }: { readonly hone: Hone; readonly id: string }) {
   const model = useLoaded((signal) => hone.models.get(id, { signal }), [hone, id]);
@@ -36,6 +34,7 @@ export function ModelView({ hone, id }: { readonly hone: Hone; readonly id: stri
               <a href={addressOf("trajectories", [id])}>Trajectories</a>
               <a href={addressOf("chats", [], { model: id })}>Chats</a>
               <a href={addressOf("compare", [], { left: nameOf(value), right: value.base_model })}>Compare</a>
+              <a href={addressOf("runs", [], { ids: id })}>Overlay with other models</a>
             </p>
             <Shown loaded={versions}>
               {(steps) => (
@@ -166,14 +165,4 @@ function Versions({
 /** Returns the name by which requests select the model's newest version. */
 export function nameOf({ entity, project, name }: ModelObject): string {
   return `${entity}/${project}/${name}`;
-}
-
-/** Returns the newest versions, ordered from oldest to newest. */
-async function newestVersions(hone: Hone, id: string, signal: AbortSignal): Promise<readonly Checkpoint[]> {
-  const found: Checkpoint[] = [];
-  for await (const version of hone.checkpoints.list(id, { order: "desc", limit: pageSize }, { signal })) {
-    found.push(version);
-    if (found.length === versionsMax) break;
-  }
-  return found.toReversed();
 }

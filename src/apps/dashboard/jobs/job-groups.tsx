@@ -1,0 +1,143 @@
+// View of the groups of trajectories that a job trains on: prompts, rewards, and groups without differing rewards.
+import type { TrainingJob, TrajectoryOutline } from "../../client/api.ts";
+import type { Hone } from "../../client/hone.ts";
+import { shortNumber } from "../components/numbers.ts";
+import { shortId } from "../components/short-id.ts";
+import { Facts, Shown, View, WideTable } from "../components/shown.tsx";
+import { type GroupRow, groupRows } from "../trajectories/group-rows.ts";
+import { addressOf } from "../router.ts";
+import { useLoaded } from "../use-loaded.ts";
+import { NotTrained } from "./job-data.tsx";
+
+/** Maximum number of trajectories that are read. */
+const outlinesMax = 2000;
+
+interface JobData {
+  readonly job: TrainingJob;
+  readonly groups: readonly GroupRow[];
+  readonly isWhole: boolean;
+}
+
+export function JobGroups({ hone, id }: { readonly hone: Hone; readonly id: string }) {
+  const loaded = useLoaded((signal) => loadGroups(hone, id, signal), [hone, id]);
+  return (
+    <View title={`Groups of job ${shortId(id)}`}>
+      <p class="links">
+        <a href={addressOf("jobs", [id])}>Job</a>
+        {loaded.value !== null && <a href={addressOf("models", [loaded.value.job.model_id])}>Model</a>}
+      </p>
+      <Shown loaded={loaded}>{(data) => <Groups {...data} />}</Shown>
+    </View>
+  );
+}
+
+function Groups({ job, groups, isWhole }: JobData) {
+  if (groups.length === 0)
+    return (
+      <p>
+        {job.kind === "rl"
+          ? "The trajectories of this job are not stored, or were deleted."
+          : "Only jobs of reinforcement learning have groups of trajectories."}
+      </p>
+    );
+  const flat = groups.filter(({ spread }) => spread === 0);
+  const rewards = groups.map(({ meanReward }) => meanReward);
+  return (
+    <>
+      <Facts
+        of={[
+          ["groups", String(groups.length)],
+          ["mean reward", shortNumber(rewards.reduce((sum, reward) => sum + reward, 0) / rewards.length)],
+          ["groups with equal rewards", `${flat.length} of ${groups.length}`],
+        ]}
+      />
+      {flat.length > groups.length / 2 && (
+        <p class="warning">
+          Most groups have equal rewards. The job learns nothing from them, because reinforcement learning
+          compares the answers of a group.
+        </p>
+      )}
+      <NotTrained job={job} />
+      {!isWhole && <p class="muted">Only the first {outlinesMax} trajectories are shown.</p>}
+      <WideTable label="Groups">
+        <thead>
+          <tr>
+            <th scope="col" class="number">
+              group
+            </th>
+            <th scope="col">prompt</th>
+            <th scope="col" class="number">
+              mean reward
+            </th>
+            <th scope="col" class="number" title="Highest minus lowest reward">
+              spread
+            </th>
+            <th scope="col">rewards of the trajectories</th>
+          </tr>
+        </thead>
+        <tbody>
+          {groups.map((group) => (
+            <tr key={group.index}>
+              <td class="number">{group.index + 1}</td>
+              <td class="words">{group.prompt}</td>
+              <td class="number">{shortNumber(group.meanReward)}</td>
+              <td class="number">{group.spread === 0 ? "none" : shortNumber(group.spread)}</td>
+              <td>
+                <Members group={group} modelId={job.model_id} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </WideTable>
+    </>
+  );
+}
+
+/** Links to the trajectories of a group, each with its reward. */
+export function Members({
+  group: { members },
+  modelId,
+  current = "",
+}: {
+  readonly group: Pick<GroupRow, "members">;
+  readonly modelId: string;
+  /** Id of the trajectory that the view shows. */
+  readonly current?: string;
+}) {
+  return (
+    <span class="members">
+      {members.map(({ id, index, reward, answer }, place) => (
+        <a
+          key={id}
+          href={addressOf("trajectories", [modelId, id])}
+          title={answer}
+          aria-label={`Trajectory ${index + 1}, reward ${shortNumber(reward)}`}
+          aria-current={id === current ? "page" : undefined}
+          data-row={place === 0 ? true : undefined}
+        >
+          {shortNumber(reward)}
+        </a>
+      ))}
+    </span>
+  );
+}
+
+async function loadGroups(hone: Hone, id: string, signal: AbortSignal): Promise<JobData> {
+  const job = await hone.jobs.get(id, { signal });
+  const { model_id: modelId } = job;
+  const rows = await hone.trajectories
+    .list(modelId, { source: "jobs", job_id: id, limit: 1 }, { signal })
+    .first();
+  const [first] = rows.data;
+  const outlines: TrajectoryOutline[] = [];
+  if (first !== undefined) {
+    // Outlines have no filter by job. A job's outlines are stored at once, so they follow each other.
+    const query = { source: "job", limit: 100, order: "asc", recorded_from: first.recorded_at } as const;
+    for await (const outline of hone.trajectories.outlines(modelId, query, { signal })) {
+      if (outline.source_id === id) outlines.push(outline);
+      else if (outlines.length > 0) break;
+      if (outlines.length === outlinesMax) break;
+    }
+  }
+  return { job, groups: groupRows(outlines), isWhole: outlines.length < outlinesMax };
+}

@@ -1,0 +1,97 @@
+// Loads a run of the view Runs: a model with the curves over its versions, or a job with the curves over its steps.
+import type { TrainingEvent, TrainingJob } from "../../client/api.ts";
+import type { Hone } from "../../client/hone.ts";
+import type { Run } from "../charts/curve.ts";
+import { shortId } from "../components/short-id.ts";
+import { addressOf } from "../router.ts";
+import { jobSettings } from "../jobs/job-settings.ts";
+import { newestVersions } from "../views/newest-versions.ts";
+import { stepCurves } from "../jobs/step-curves.ts";
+import { curvesOf } from "../views/version-curves.ts";
+
+export type RunKind = "models" | "jobs";
+
+export interface LoadedRun extends Run {
+  readonly id: string;
+  readonly address: string;
+  readonly state: string | null;
+  readonly settings: ReadonlyMap<string, string>;
+  /** Returns the address of the trajectories behind a version or step. */
+  readonly addressAt: (step: number) => string;
+}
+
+/** Maximum number of steps of a job that are shown. */
+const stepsMax = 5000;
+
+/** @throws HoneError `not_found` if the server has no such model or job */
+export async function loadRun(
+  hone: Hone,
+  kind: RunKind,
+  id: string,
+  signal: AbortSignal,
+): Promise<LoadedRun> {
+  return kind === "jobs" ? await jobRun(hone, id, signal) : await modelRun(hone, id, signal);
+}
+
+async function modelRun(hone: Hone, id: string, signal: AbortSignal): Promise<LoadedRun> {
+  const [model, versions] = await Promise.all([
+    hone.models.get(id, { signal }),
+    newestVersions(hone, id, signal),
+  ]);
+  const jobOf = new Map(versions.map(({ step, job_id: jobId }) => [step, jobId]));
+  const lastJobId = versions.findLast(({ job_id: jobId }) => jobId !== null)?.job_id ?? null;
+  const job = lastJobId === null ? null : await hone.jobs.get(lastJobId, { signal });
+  return {
+    id,
+    name: model.name,
+    address: addressOf("models", [id]),
+    state: null,
+    curves: curvesOf(versions),
+    settings: new Map([
+      ["base model", model.base_model],
+      ["versions", String(versions.at(-1)?.step ?? 0)],
+      ...(job === null ? [] : settingsOf(job)),
+    ]),
+    addressAt: (step) => {
+      const jobId = jobOf.get(step) ?? null;
+      return jobId === null
+        ? addressOf("trajectories", [id], { step: String(step) })
+        : addressOf("jobs", [jobId, "groups"]);
+    },
+  };
+}
+
+async function jobRun(hone: Hone, id: string, signal: AbortSignal): Promise<LoadedRun> {
+  const job = await hone.jobs.get(id, { signal });
+  const steps: TrainingEvent[] = [];
+  for await (const event of hone.jobs.events(id, { limit: 100 }, { signal })) {
+    if (event.type === "gradient_step") steps.push(event);
+    if (steps.length === stepsMax) break;
+  }
+  const name = job.model?.split("/").at(-1) ?? "deleted model";
+  return {
+    id,
+    name: `${name} ${shortId(id)}`,
+    address: addressOf("jobs", [id]),
+    state: job.state,
+    curves: stepCurves(steps),
+    settings: new Map(settingsOf(job)),
+    addressAt: () => addressOf("jobs", [id, "groups"]),
+  };
+}
+
+/** Returns the settings of a job, with the size of its data. */
+function settingsOf(job: TrainingJob): readonly (readonly [string, string])[] {
+  const { counts, kind } = job;
+  return [
+    ["kind", kind],
+    ...jobSettings(job).map(({ name, text }) => [name, text] as const),
+    ...(counts === null
+      ? []
+      : ([
+          ["groups", `${counts.groups_trainable} of ${counts.groups_submitted}`],
+          ["sequences", String(counts.sequences)],
+          ["tokens", String(counts.trainable_tokens)],
+        ] as const)),
+  ];
+}
