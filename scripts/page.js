@@ -37,7 +37,9 @@ const entryOf = (ending) => entries.find(([path]) => path.endsWith(ending))?.[0]
 const preloads = [...startParts(entryOf(".js"))]
   .map((path) => `<link rel="modulepreload" href="/assets/${basename(path)}" />\n    `)
   .join("");
+const logo = readFileSync(join(source, "logo.svg")).toString("base64");
 const page = readFileSync(join(source, "index.html"), "utf8")
+  .replace("LOGO", `data:image/svg+xml;base64,${logo}`)
   .replace("STYLE", basename(entryOf(".css")))
   .replace("<!-- PARTS -->", preloads.trimEnd())
   .replace("SCRIPT", basename(entryOf(".js")));

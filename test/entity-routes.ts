@@ -180,6 +180,7 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
     ],
     "GET /v1/preview/base-models": lists("/v1/preview/base-models", other),
     "GET /v1/preview/key": lists("/v1/preview/key", other),
+    "GET /v1/preview/summary": lists("/v1/preview/summary", other),
     ...keyAttempts(other),
     "GET /v1/preview/models": [...lists(models, other), get(`${models}?after=${other.modelId}`, 422)],
     "POST /v1/preview/models": registrations(other, own),

@@ -145,7 +145,11 @@ const house: Readonly<Record<string, Area>> = {
         vendors: ["openai", "@ai-sdk/openai-compatible", "@langchain/openai", "@openai/agents"],
         areas: [],
       },
-      dashboard: { mayImport: ["client"], vendors: ["@preact/signals", "preact", "uplot"], areas: [] },
+      dashboard: {
+        mayImport: ["client"],
+        vendors: ["@preact/signals", "lucide", "preact", "uplot"],
+        areas: [],
+      },
       backup: { mayImport: [], vendors: [] },
       server: { mayImport: ["backup"], vendors: [] },
       cli: { mayImport: ["client", "server"], vendors: ["commander"], areas: ["base", "lib"] },

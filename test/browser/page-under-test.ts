@@ -94,7 +94,8 @@ export async function setHidden(page: Page, isHidden: boolean): Promise<void> {
 export async function signIn(page: Page, key: string): Promise<void> {
   await page.getByLabel("Key of this server").fill(key);
   await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByRole("navigation", { name: "Views" }).waitFor();
+  // On narrow screens the navigation is hidden until the user opens the menu.
+  await page.locator("#sidebar").waitFor({ state: "attached" });
 }
 
 /** Returns the violations that axe-core rates serious or critical. */

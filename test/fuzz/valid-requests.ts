@@ -826,6 +826,7 @@ export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
     ),
     get("/v1/preview/usage?from=2026-01-01&to=2026-12-31&entity=local&limit=3"),
     get("/v1/preview/usage/export?model=tiny"),
+    get("/v1/preview/summary"),
     get("/v1/preview/logs?level=warn&limit=3&order=asc"),
     get("/v1/preview/retention?entity=local"),
     post("/v1/preview/retention/sweep", { dry_run: true }, { names: ["dry_run"] }),

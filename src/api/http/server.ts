@@ -64,6 +64,7 @@ import { healthRoutes } from "./routes/health.ts";
 import { modelRoutes } from "./routes/models.ts";
 import { servedModelRoutes } from "./routes/served-models.ts";
 import { supervisedJobRoutes } from "./routes/supervised/supervised-jobs.ts";
+import { summaryRoutes } from "./routes/summary/summary.ts";
 import { structuredOutputRoutes } from "./routes/structured-outputs.ts";
 import { tokenizationRoutes } from "./routes/texts/tokenization.ts";
 import { feedbackJobRoutes } from "./routes/rewards/feedback-jobs.ts";
@@ -207,6 +208,7 @@ export async function createHttpServer(
     usageRoutes(scope, dependencies);
     retentionRoutes(scope, dependencies);
     logRoutes(scope, dependencies);
+    summaryRoutes(scope, dependencies);
     modelRoutes(scope, dependencies);
     checkpointRoutes(scope, dependencies);
     checkpointExportRoute(scope, dependencies);

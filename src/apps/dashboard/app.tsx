@@ -1,42 +1,20 @@
-// Frame of the page: navigation, theme switch, sign-out, and the view that the URL names.
-import type { ComponentChildren } from "preact";
-import { Annotate } from "./annotating/annotate.tsx";
-import { Queues } from "./annotating/queues.tsx";
-import { KeyView } from "./keys/key-view.tsx";
-import { lazyView } from "./components/lazy-view.tsx";
-import { View } from "./components/shown.tsx";
-import { RecordedChat } from "./recorded/recorded-chat.tsx";
-import { RecordedChats } from "./recorded/recorded-chats.tsx";
-import { addressOf, place, type Place } from "./router.ts";
-import { session, signOut, type Session } from "./session.ts";
+// Frame of the page: the sidebar, which a menu button opens on narrow screens, and the view that the URL names.
+import { signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { Icon } from "./components/icon.tsx";
+import { Skeleton } from "./components/skeleton.tsx";
+import { Brand, Sidebar, ThemeButton } from "./frame/sidebar.tsx";
+import { viewOf } from "./frame/view-of.tsx";
+import { followServer, isAway } from "./live.ts";
+import { place } from "./router.ts";
+import { session, type Session } from "./session.ts";
 import { ShortcutHelp } from "./shortcuts.tsx";
-import { switchTheme, theme } from "./theme.ts";
-import { JobView } from "./views/job.tsx";
-import { Jobs } from "./views/jobs.tsx";
-import { ModelView } from "./views/model.tsx";
-import { Models } from "./views/models.tsx";
-import { Overview } from "./views/overview.tsx";
 import { SignIn } from "./views/sign-in.tsx";
-import { Trajectories } from "./views/trajectories.tsx";
-import { TrajectoryModels } from "./views/trajectory-models.tsx";
-import { TrajectoryView } from "./views/trajectory.tsx";
 
-const Compare = lazyView(async () => (await import("./views/compare.tsx")).Compare);
-
-const Runs = lazyView(async () => (await import("./views/runs.tsx")).Runs);
-const JobGroups = lazyView(async () => (await import("./jobs/job-groups.tsx")).JobGroups);
-
-/** Links in the header: the view's name in the URL, and its title. */
-const sections = [
-  ["", "Overview"],
-  ["models", "Models"],
-  ["jobs", "Jobs"],
-  ["chats", "Chats"],
-  ["trajectories", "Trajectories"],
-  ["queues", "Queues"],
-  ["compare", "Compare"],
-  ["usage", "Key"],
-] as const;
+/** True while the sidebar is open on a narrow screen. */
+const isMenuOpen = signal(false);
+// Opening a view closes the menu.
+place.subscribe(() => (isMenuOpen.value = false));
 
 export function App() {
   const signedIn = session.value;
@@ -45,88 +23,67 @@ export function App() {
       <a class="skip" href="#main" onClick={skipToMain}>
         Skip to the content
       </a>
-      <header class="head">
-        <a class="brand" href={addressOf("")}>
-          Hone
-        </a>
-        {signedIn && (
-          <nav aria-label="Views">
-            {sections.map(([view, title]) => (
-              <a
-                key={view}
-                href={addressOf(view)}
-                aria-current={place.value.view === view ? "page" : undefined}
-              >
-                {title}
-              </a>
-            ))}
-          </nav>
-        )}
-        <span class="head-end">
-          <a href="guide/">Guide</a>
-          <button type="button" class="plain" onClick={switchTheme}>
-            {theme.value === "dark" ? "Light" : "Dark"}
-          </button>
-          {signedIn?.hasKey === true && (
-            <button type="button" class="plain" onClick={signOut}>
-              Sign out
-            </button>
-          )}
-        </span>
-      </header>
-      <main id="main" tabIndex={-1}>
-        {signedIn === undefined && <p class="muted">Connecting to the server …</p>}
-        {signedIn === null && <SignIn />}
-        {signedIn && viewOf(place.value, signedIn)}
-      </main>
+      {signedIn ? <SignedIn session={signedIn} /> : <SignedOut isKnown={signedIn === null} />}
       <ShortcutHelp />
     </>
   );
 }
 
-function viewOf({ view, parts: [id, number] }: Place, { hone }: Session): ComponentChildren {
-  switch (view) {
-    case "":
-      return <Overview hone={hone} />;
-    case "models":
-      return id === undefined ? <Models hone={hone} /> : <ModelView key={id} hone={hone} id={id} />;
-    case "jobs":
-      if (id === undefined) return <Jobs hone={hone} />;
-      return number === "groups" ? (
-        <JobGroups key={id} hone={hone} id={id} />
-      ) : (
-        <JobView key={id} hone={hone} id={id} />
-      );
-    case "runs":
-      return <Runs hone={hone} />;
-    case "trajectories":
-      if (id === undefined) return <TrajectoryModels hone={hone} />;
-      return number === undefined ? (
-        <Trajectories key={id} hone={hone} modelId={id} />
-      ) : (
-        <TrajectoryView key={`${id} ${number}`} hone={hone} modelId={id} number={number} />
-      );
-    case "chats":
-      return id === undefined ? (
-        <RecordedChats hone={hone} />
-      ) : (
-        <RecordedChat key={id} hone={hone} requestId={id} />
-      );
-    case "queues":
-      return id === undefined ? <Queues hone={hone} /> : <Annotate key={id} hone={hone} queueId={id} />;
-    case "compare":
-      return <Compare hone={hone} />;
-    case "usage":
-      return <KeyView hone={hone} />;
-    default:
-      return (
-        <View title="Page not found">
-          <p>
-            There is no page at this address. <a href={addressOf("")}>Overview</a>
+function SignedIn({ session: signedIn }: { readonly session: Session }) {
+  const { hone } = signedIn;
+  useEffect(() => followServer(hone), [hone]);
+  return (
+    <div class={isMenuOpen.value ? "frame is-open" : "frame"}>
+      <div class="top-bar">
+        <Brand />
+        <button
+          type="button"
+          class="plain icon-only"
+          aria-label="Menu"
+          aria-expanded={isMenuOpen.value}
+          aria-controls="sidebar"
+          onClick={() => (isMenuOpen.value = !isMenuOpen.value)}
+        >
+          <Icon of="menu" />
+        </button>
+      </div>
+      {isMenuOpen.value && (
+        <button
+          type="button"
+          class="veil"
+          aria-label="Close the menu"
+          onClick={() => (isMenuOpen.value = false)}
+        />
+      )}
+      <Sidebar session={signedIn} />
+      <main id="main" tabIndex={-1}>
+        {isAway.value && (
+          <p class="offline" role="status">
+            <Icon of="offline" /> The server at {location.origin} does not answer. The page shows its last
+            state and connects again by itself.
           </p>
-        </View>
-      );
-  }
+        )}
+        {viewOf(place.value, signedIn)}
+      </main>
+    </div>
+  );
+}
+
+/** @param isKnown false until the server has said whether the page needs a key */
+function SignedOut({ isKnown }: { readonly isKnown: boolean }) {
+  return (
+    <div class="frame alone">
+      <div class="alone-tools">
+        <a class="button plain icon-only" href="guide/" aria-label="Guide" title="Guide">
+          <Icon of="book" />
+        </a>
+        <ThemeButton />
+      </div>
+      <main id="main" tabIndex={-1}>
+        {isKnown ? <SignIn /> : <Skeleton />}
+      </main>
+    </div>
+  );
 }
 
 /**

@@ -17,14 +17,23 @@ let firstKey = "";
 const patienceMs = 1500;
 
 const ofAll: readonly Shortcut[] = [
-  { keys: "?", does: "show keyboard shortcuts", run: () => (isHelpOpen.value = true) },
+  { keys: "?", does: "show keyboard shortcuts", run: openShortcutHelp },
   { keys: "g o", does: "overview", run: () => go(addressOf("")) },
   { keys: "g m", does: "models", run: () => go(addressOf("models")) },
   { keys: "g j", does: "jobs", run: () => go(addressOf("jobs")) },
+  { keys: "g h", does: "chats", run: () => go(addressOf("chats")) },
+  { keys: "g t", does: "trajectories", run: () => go(addressOf("trajectories")) },
+  { keys: "g f", does: "feedback", run: () => go(addressOf("feedback")) },
+  { keys: "g q", does: "queues", run: () => go(addressOf("queues")) },
   { keys: "g c", does: "compare", run: () => go(addressOf("compare")) },
+  { keys: "g k", does: "keys and usage", run: () => go(addressOf("usage")) },
   { keys: "j", does: "next row", run: () => moveRow(1) },
   { keys: "k", does: "previous row", run: () => moveRow(-1) },
 ];
+
+export function openShortcutHelp(): void {
+  isHelpOpen.value = true;
+}
 
 /** Registers shortcuts while the view is open. */
 export function useShortcuts(shortcuts: readonly Shortcut[], given: readonly unknown[] = []): void {

@@ -51,8 +51,8 @@ export interface Metrics {
    * only grows until that part restarts.
    */
   countedElsewhere(options: MetricOptions, read: ReadSamples): void;
-  /** Returns all metrics as data. */
-  read(): Promise<readonly MetricReading[]>;
+  /** Returns all metrics as data, or only those with the given names. */
+  read(names?: readonly string[]): Promise<readonly MetricReading[]>;
   /** Returns all metrics as text, with the content type of the text. */
   expose(): Promise<{ readonly text: string; readonly contentType: string }>;
 }
@@ -104,8 +104,11 @@ export function createMetrics(options: { readonly processMetrics: boolean }): Me
         },
       });
     },
-    read: async () => {
-      const all = await registry.getMetricsAsJSON();
+    read: async (names) => {
+      const all =
+        names === undefined
+          ? await registry.getMetricsAsJSON()
+          : await Promise.all(names.flatMap((name) => registry.getSingleMetric(name)?.get() ?? []));
       return all.flatMap(({ name, help, type, values }) => {
         // In prom-client's types, the kinds of metrics are numbers, but the actual values are names.
         const kind = String(type);

@@ -41,7 +41,7 @@ const rows: readonly Row[] = [
   // Identity and capabilities: every scope gives access to these routes, because clients need them to use any other
   // route.
   {
-    pattern: /^\S+ (\/v1\/models\b|\/v1\/preview\/(key|base-models)$|\/server_info$|\/graphql$)/,
+    pattern: /^\S+ (\/v1\/models\b|\/v1\/preview\/(key|base-models|summary)$|\/server_info$|\/graphql$)/,
     reads: everyScope,
     writes: everyScope,
   },

@@ -31,6 +31,7 @@ const operations: Readonly<Record<string, readonly string[]>> = {
   "/v1/preview/retention": ["get"],
   "/v1/preview/retention/sweep": ["post"],
   "/v1/preview/logs": ["get"],
+  "/v1/preview/summary": ["get"],
   "/v1/preview/models": ["get", "post"],
   "/v1/preview/models/{model_id}": ["delete", "get"],
   "/v1/preview/models/{model_id}/checkpoints": ["delete", "get", "post"],

@@ -86,7 +86,8 @@ function checkAnswers(json: object) {
   return { answer, documented: { response: { ...answered(answer, { json }), "503": down } } };
 }
 
-function healthOf({ engineHealth, databaseFault, isDraining }: HttpDependencies): Health {
+/** Returns the health of the engines, or of the database or the server if these are not ready. */
+export function healthOf({ engineHealth, databaseFault, isDraining }: HttpDependencies): Health {
   const health = engineHealth();
   if (isDraining()) return { ...health, state: "draining", reason: "The server is stopping." };
   const fault = databaseFault();
@@ -94,7 +95,8 @@ function healthOf({ engineHealth, databaseFault, isDraining }: HttpDependencies)
   return { ...health, state: "waiting", reason: `The database cannot be reached: ${fault}` };
 }
 
-async function checkParts(dependencies: HttpDependencies): Promise<Readonly<Record<string, string>>> {
+/** Checks each part of the server. Returns `ok` or a description of the fault, by part. */
+export async function checkParts(dependencies: HttpDependencies): Promise<Readonly<Record<string, string>>> {
   const { state, reason } = dependencies.engineHealth();
   return {
     api: dependencies.isDraining() ? "draining" : "ok",

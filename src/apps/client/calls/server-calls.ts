@@ -1,6 +1,6 @@
 // Calls for the state of the server. Health checks are not retried: a problem is an immediate error, whose body has
 // the findings.
-import type { LogLine } from "../api.ts";
+import type { LogLine, ServerSummary } from "../api.ts";
 import type { RequestOptions } from "../connection.ts";
 import { CallGroup } from "./call-group.ts";
 import type { QueryOf } from "./calls.ts";
@@ -16,6 +16,8 @@ export class ServerCalls extends CallGroup {
   readonly check = this.call("GET /v1/system-check", withoutRetries);
   /** Returns a description of the key that this client uses. */
   readonly key = this.call("GET /v1/preview/key");
+  /** Returns a summary of the server: its health, its base models, and the running jobs. */
+  readonly summary = this.call("GET /v1/preview/summary");
   /**
    * Lists the newest log lines, newest first by default. If several servers share the address, these are the lines of
    * the server that answers. For administrators.
@@ -40,6 +42,11 @@ export class ServerCalls extends CallGroup {
     options?: Omit<WatchOptions, "after">,
   ): AsyncGenerator<LogLine> {
     return this.calls.events("GET /v1/preview/logs", { query }, options);
+  }
+
+  /** Streams the summary of the server: at once, then again after each change. */
+  watchSummary(options?: Omit<WatchOptions, "after">): AsyncGenerator<ServerSummary> {
+    return this.calls.events("GET /v1/preview/summary", {}, options);
   }
 
   /** Returns the metrics in Prometheus text format. */

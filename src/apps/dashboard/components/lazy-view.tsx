@@ -1,5 +1,6 @@
 // A view whose code the browser loads when the view first opens.
 import { type ComponentType, createElement } from "preact";
+import { Skeleton } from "./skeleton.tsx";
 import { useLoaded } from "../use-loaded.ts";
 
 /**
@@ -16,7 +17,7 @@ export function lazyView<Properties extends object>(
     const { failure } = useLoaded(async () => (loaded ??= await load()), []);
     if (loaded !== null) return createElement(loaded, properties);
     return failure === null ? (
-      <p class="muted">Loading …</p>
+      <Skeleton />
     ) : (
       <p class="failure" role="alert">
         This view cannot be loaded: {failure} Reload the page.

@@ -10,8 +10,11 @@ export interface ListedPage<Row> {
   readonly last: string | null;
 }
 
-/** Heading of a column. An object marks a column of numbers; its `title` is a tooltip. */
-export type Column = string | { readonly number: string; readonly title?: string };
+/** Heading of a column. `number` names a column of numbers; `title` is a tooltip. */
+export type Column =
+  | string
+  | { readonly number: string; readonly title?: string }
+  | { readonly name: string; readonly title: string };
 
 /** Converts a page of the API to a page of the table; no page is shown as an empty one. */
 export function listed<Row>(
@@ -50,7 +53,7 @@ export function PagedTable<Row>({
       {(page) => (
         <>
           {page.rows.length === 0 ? (
-            <p>{none(page)}</p>
+            <NoRows>{none(page)}</NoRows>
           ) : (
             <WideTable label={label}>
               <thead>
@@ -73,9 +76,15 @@ function headOf(column: Column) {
         {column}
       </th>
     );
+  const name = "number" in column ? column.number : column.name;
   return (
-    <th key={column.number} scope="col" class="number" title={column.title}>
-      {column.number}
+    <th key={name} scope="col" class={"number" in column ? "number" : undefined} title={column.title}>
+      {name}
     </th>
   );
+}
+
+/** Shows a sentence as a paragraph, and other content as it is. */
+function NoRows({ children }: { readonly children: ComponentChildren }) {
+  return typeof children === "string" ? <p class="muted">{children}</p> : <>{children}</>;
 }

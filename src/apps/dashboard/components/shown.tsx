@@ -1,10 +1,28 @@
-// Elements that views share: title, error, loading indicator, links between pages, lists of facts, states and times.
+// Elements that views share: title, error, loading indicator, links between pages, lists of facts, and states.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { Loaded } from "../use-loaded.ts";
+import { Skeleton } from "./skeleton.tsx";
+
+export { When } from "./when.tsx";
 
 /** A view with a title. The title receives the focus when the view opens, so that a screen reader announces it. */
-export function View({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
+export function View({
+  title,
+  state,
+  lead,
+  actions,
+  children,
+}: {
+  readonly title: string;
+  /** State of the view's subject, shown next to the title. */
+  readonly state?: ComponentChildren;
+  /** One sentence about the view, below the title. */
+  readonly lead?: ComponentChildren;
+  /** Buttons and links that act on the whole view, at the end of the title's line. */
+  readonly actions?: ComponentChildren;
+  readonly children: ComponentChildren;
+}) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${title} · Hone`;
@@ -13,9 +31,14 @@ export function View({ title, children }: { readonly title: string; readonly chi
   }, [title]);
   return (
     <>
-      <h1 tabIndex={-1} ref={heading}>
-        {title}
-      </h1>
+      <div class="view-head">
+        <h1 tabIndex={-1} ref={heading} dir="auto">
+          {title}
+        </h1>
+        {state}
+        {actions !== undefined && <div class="actions">{actions}</div>}
+        {lead !== undefined && <p class="lead">{lead}</p>}
+      </div>
       {children}
     </>
   );
@@ -40,7 +63,7 @@ export function Shown<Value>({
           </button>
         </p>
       )}
-      {value === null ? isLoading && <p class="muted">Loading …</p> : children(value)}
+      {value === null ? isLoading && <Skeleton /> : children(value)}
     </>
   );
 }
@@ -89,13 +112,7 @@ export function Facts({ of }: { readonly of: readonly (readonly [string, Compone
   );
 }
 
-/** A state such as `failed`, in the colour that stands for it. */
-export function State({ of }: { readonly of: string }) {
-  return <span class={`state state-${of}`}>{of}</span>;
-}
-
-/** A time in the user's time zone; a dash for null. */
-export function When({ at }: { readonly at: string | null }) {
-  if (at === null) return <>–</>;
-  return <time dateTime={at}>{new Date(at).toLocaleString()}</time>;
+/** A state such as `failed`, in the colour that stands for it. @param says text to show instead of the state */
+export function State({ of, says = of }: { readonly of: string; readonly says?: string }) {
+  return <span class={`state state-${of}`}>{says}</span>;
 }

@@ -1,7 +1,7 @@
 // Filters of the job list, and texts of its cells. Has no side effects.
 import type { TrainingJob } from "../../client/api.ts";
 import { filtersNamed } from "../components/filters.ts";
-import { durationText, shortNumber } from "../components/numbers.ts";
+import { durationText } from "../components/numbers.ts";
 import { type RewardName, rewardNames } from "./version-curves.ts";
 
 export const jobStates = ["queued", "running", "succeeded", "failed", "cancelled"] as const;
@@ -43,10 +43,19 @@ export function jobRewardColumns(jobs: readonly Pick<TrainingJob, "rewards">[]):
   );
 }
 
-/** Returns a reward before and after the job; empty if the job does not have this reward. */
-export function rewardText({ rewards }: Pick<TrainingJob, "rewards">, name: RewardName): string {
-  const found = rewards.find(({ metric }) => metric === name);
-  return found === undefined
-    ? ""
-    : `${shortNumber(found.before ?? NaN)} → ${shortNumber(found.after ?? NaN)}`;
+/** Describes on one line how far a job is, why it waits, or why it failed. */
+export function progressText(job: TrainingJob): string {
+  if (job.error_message !== null) return job.error_message;
+  if (job.waiting_for !== null) return `waiting: ${job.waiting_for}`;
+  if (job.phase === null || job.progress === null) return "";
+  const {
+    prepared,
+    prepared_total: preparedTotal,
+    gradient_steps: steps,
+    gradient_steps_total: total,
+  } = job.progress;
+  const left = job.seconds_left === null ? "" : `, ${durationText(job.seconds_left)} left`;
+  if (job.phase === "training") return `step ${steps} of ${total ?? "?"}${left}`;
+  if (job.phase === "publishing") return "publishing the new version";
+  return preparedTotal === null ? "preparing" : `preparing ${prepared ?? 0} of ${preparedTotal}${left}`;
 }

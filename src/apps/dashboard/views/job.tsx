@@ -12,7 +12,7 @@ import { useLoaded, messageOf } from "../use-loaded.ts";
 import { NotTrained } from "../jobs/job-data.tsx";
 import { JobSettings } from "../jobs/job-settings-list.tsx";
 import { queueSeconds } from "../jobs/job-settings.ts";
-import { progressText } from "./jobs.tsx";
+import { progressText } from "./job-list.ts";
 import { useStepCurves } from "../jobs/use-step-curves.ts";
 
 const everyMs = 1500;

@@ -2,12 +2,14 @@
 import type { TrainingJob } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { jobItems } from "../../client/job-items.ts";
+import { Empty } from "../components/empty.tsx";
 import { FilterChoice, FilterForm, FilterText } from "../components/filter-form.tsx";
 import { filledIn } from "../components/filters.ts";
+import { JobModel, JobReward } from "../components/job-cells.tsx";
 import { listed, PagedTable } from "../components/paged-table.tsx";
-import { durationText } from "../components/numbers.ts";
 import { shortId } from "../components/short-id.ts";
 import { State, View, When } from "../components/shown.tsx";
+import { jobsChanged, summary } from "../live.ts";
 import { addressOf, go, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
 import {
@@ -16,13 +18,12 @@ import {
   jobKinds,
   jobRewardColumns,
   jobStates,
+  progressText,
   ranFor,
-  rewardText,
 } from "./job-list.ts";
 import { rewardTitles } from "./version-curves.ts";
 
 const limit = 50;
-const everyMs = 3000;
 
 export function Jobs({ hone }: { readonly hone: Hone }) {
   const { query } = place.value;
@@ -31,56 +32,54 @@ export function Jobs({ hone }: { readonly hone: Hone }) {
   const loaded = useLoaded(
     async (signal) =>
       listed(await hone.jobs.list({ ...filters, limit, ...(after !== "" && { after }) }, { signal }).first()),
-    [hone, query.toString()],
-    everyMs,
+    [hone, query.toString(), jobsChanged.value],
   );
   return (
-    <View title="Jobs">
+    <View title="Jobs" lead="Training jobs of all models, the newest first.">
       <JobFilterForm filters={filters} onChange={(chosen) => go(addressOf("jobs", [], chosen))} />
       <PagedTable
         loaded={loaded}
         label="Jobs"
         columns={(jobs) => [
-          "job",
           "model",
+          "job",
           "kind",
           "state",
-          "progress",
+          ...jobRewardColumns(jobs).map((name) => ({ name, title: rewardTitles[name] })),
           { number: "data" },
-          ...jobRewardColumns(jobs).map((name) => ({ number: name, title: rewardTitles[name] })),
           { number: "duration" },
           "created",
           { number: "version" },
         ]}
         none={() =>
-          Object.keys(filters).length === 0
-            ? "No training jobs yet."
-            : "No training jobs match these filters."
+          Object.keys(filters).length === 0 ? <NoJobs /> : "No training jobs match these filters."
         }
         first={after === "" ? null : addressOf("jobs", [], filters)}
         nextOf={(last) => addressOf("jobs", [], { ...filters, after: last })}
       >
         {(job, _, jobs) => (
           <tr key={job.id}>
-            <td>
-              <a href={addressOf("jobs", [job.id])} title={job.id} data-row>
-                {shortId(job.id)}
+            <td class="model-name">
+              <a href={addressOf("models", [job.model_id])}>
+                <JobModel job={job} />
               </a>
             </td>
-            <td class="model-name">
-              <a href={addressOf("models", [job.model_id])}>{job.model ?? shortId(job.model_id)}</a>
+            <td>
+              <a href={addressOf("jobs", [job.id])} title={job.id} data-row>
+                <code>{shortId(job.id)}</code>
+              </a>
             </td>
             <td>{job.kind}</td>
-            <td>
+            <td class="how-far">
               <State of={job.state} />
+              <Progress job={job} />
             </td>
-            <td class="how-far">{progressText(job)}</td>
-            <td class="number">{itemsText(job)}</td>
             {jobRewardColumns(jobs).map((name) => (
-              <td key={name} class="number">
-                {rewardText(job, name)}
+              <td key={name} class="reward">
+                <JobReward job={job} metric={name} />
               </td>
             ))}
+            <td class="number">{itemsText(job)}</td>
             <td class="number">{ranFor(job)}</td>
             <td>
               <When at={job.created_at} />
@@ -90,6 +89,33 @@ export function Jobs({ hone }: { readonly hone: Hone }) {
         )}
       </PagedTable>
     </View>
+  );
+}
+
+/** How far a running job is, or why a job waits or failed. The live summary is newer than the list. */
+function Progress({ job }: { readonly job: TrainingJob }) {
+  const live = summary.value?.running_jobs.find(({ id }) => id === job.id);
+  const total = live?.gradient_steps_total ?? null;
+  if (live !== undefined && total !== null && live.waiting_for === null)
+    return (
+      <small class="progress">
+        <progress
+          aria-label={`Progress of job ${shortId(job.id)}`}
+          max={total}
+          value={live.gradient_steps ?? 0}
+        />
+        step {live.gradient_steps ?? 0} of {total}
+      </small>
+    );
+  const text = progressText(job);
+  return text === "" ? null : <small class="progress">{text}</small>;
+}
+
+function NoJobs() {
+  return (
+    <Empty icon="jobs" title="No training jobs yet" commands={[`npx hone demo --url ${location.origin}`]}>
+      A job trains a model on answers with rewards, on examples, or on preferences. The demo creates some.
+    </Empty>
   );
 }
 
@@ -122,21 +148,4 @@ function itemsText(job: TrainingJob): string {
   if (job.counts === null) return "–";
   const { one, many } = jobItems(job);
   return `${job.counts.trajectories} ${job.counts.trajectories === 1 ? one : many}`;
-}
-
-/** Describes on one line how far a job is, why it waits, or why it failed. */
-export function progressText(job: TrainingJob): string {
-  if (job.error_message !== null) return job.error_message;
-  if (job.waiting_for !== null) return `waiting: ${job.waiting_for}`;
-  if (job.phase === null || job.progress === null) return "";
-  const {
-    prepared,
-    prepared_total: preparedTotal,
-    gradient_steps: steps,
-    gradient_steps_total: total,
-  } = job.progress;
-  const left = job.seconds_left === null ? "" : `, ${durationText(job.seconds_left)} left`;
-  if (job.phase === "training") return `step ${steps} of ${total ?? "?"}${left}`;
-  if (job.phase === "publishing") return "publishing the new version";
-  return preparedTotal === null ? "preparing" : `preparing ${prepared ?? 0} of ${preparedTotal}${left}`;
 }

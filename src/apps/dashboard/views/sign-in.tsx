@@ -1,5 +1,6 @@
 // View that asks for a key.
 import { useState } from "preact/hooks";
+import { Logo } from "../components/logo.tsx";
 import { View } from "../components/shown.tsx";
 import { signIn } from "../session.ts";
 import { messageOf } from "../use-loaded.ts";
@@ -22,39 +23,42 @@ export function SignIn() {
     }
   };
   return (
-    <View title="Sign in">
-      <form
-        class="sign-in"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void submit(event.currentTarget);
-        }}
-      >
-        <label>
-          Key of this server
-          <input
-            type="password"
-            name="key"
-            autocomplete="current-password"
-            required
-            aria-describedby="key-hint"
-          />
-        </label>
-        <p id="key-hint" class="muted">
-          At its first start, the server prints its admin key and stores it in the file <code>admin-key</code>{" "}
-          of its data folder (<code>.hone/admin-key</code>), unless <code>HONE_API_KEY</code> is set;{" "}
-          <code>hone keys create</code> creates more keys. This page stores the key in this tab only, until
-          you close it.
-        </p>
-        {failure !== null && (
-          <p class="failure" role="alert">
-            {failure}
+    <div class="sign-in">
+      <Logo />
+      <View title="Sign in">
+        <form
+          class="sign-in"
+          onSubmit={(event) => {
+            event.preventDefault();
+            void submit(event.currentTarget);
+          }}
+        >
+          <label>
+            Key of this server
+            <input
+              type="password"
+              name="key"
+              autocomplete="current-password"
+              required
+              aria-describedby="key-hint"
+            />
+          </label>
+          <p id="key-hint" class="muted small">
+            At its first start, the server prints its admin key and stores it in the file{" "}
+            <code>admin-key</code> of its data folder (<code>.hone/admin-key</code>), unless{" "}
+            <code>HONE_API_KEY</code> is set; <code>hone keys create</code> creates more keys. This page
+            stores the key in this tab only, until you close it.
           </p>
-        )}
-        <button type="submit" disabled={isBusy}>
-          Sign in
-        </button>
-      </form>
-    </View>
+          {failure !== null && (
+            <p class="failure" role="alert">
+              {failure}
+            </p>
+          )}
+          <button type="submit" disabled={isBusy}>
+            Sign in
+          </button>
+        </form>
+      </View>
+    </div>
   );
 }

@@ -1,0 +1,34 @@
+// Cells of tables of jobs: the job's model, and the reward before and after the job with its change.
+import type { TrainingJob } from "../../client/api.ts";
+import { shortId } from "./short-id.ts";
+import { shortNumber } from "./numbers.ts";
+import { Delta } from "./sparkline.tsx";
+
+/** Name of the model, below its entity and project in small type; the job's short id if the model was deleted. */
+export function JobModel({ job }: { readonly job: Pick<TrainingJob, "id" | "model"> }) {
+  return job.model === null ? <>{shortId(job.id)}</> : <ModelName name={job.model} />;
+}
+
+/** @param name full name, as `<entity>/<project>/<name>` */
+export function ModelName({ name }: { readonly name: string }) {
+  const end = name.lastIndexOf("/") + 1;
+  return (
+    <>
+      <small class="path">{name.slice(0, end)}</small>
+      {name.slice(end)}
+    </>
+  );
+}
+
+/** The first of the job's rewards with its change, or the named one. */
+export function JobReward({ job, metric }: { readonly job: TrainingJob; readonly metric?: string }) {
+  const found =
+    metric === undefined ? job.rewards[0] : job.rewards.find((reward) => reward.metric === metric);
+  if (found === undefined) return <>–</>;
+  return (
+    <span title={found.metric}>
+      {shortNumber(found.before ?? NaN)} → {shortNumber(found.after ?? NaN)}
+      <Delta before={found.before} after={found.after} />
+    </span>
+  );
+}

@@ -1,0 +1,70 @@
+// Chooses the view that the URL names. All views but the overview are loaded when they are first opened.
+import type { ComponentChildren } from "preact";
+import { lazyView } from "../components/lazy-view.tsx";
+import { View } from "../components/shown.tsx";
+import { addressOf, type Place } from "../router.ts";
+import type { Session } from "../session.ts";
+import { Overview } from "../overview/overview.tsx";
+
+const Annotate = lazyView(async () => (await import("../annotating/annotate.tsx")).Annotate);
+const Compare = lazyView(async () => (await import("../views/compare.tsx")).Compare);
+const JobGroups = lazyView(async () => (await import("../jobs/job-groups.tsx")).JobGroups);
+const JobView = lazyView(async () => (await import("../views/job.tsx")).JobView);
+const Jobs = lazyView(async () => (await import("../views/jobs.tsx")).Jobs);
+const KeyView = lazyView(async () => (await import("../keys/key-view.tsx")).KeyView);
+const ModelView = lazyView(async () => (await import("../views/model.tsx")).ModelView);
+const Models = lazyView(async () => (await import("../views/models.tsx")).Models);
+const Queues = lazyView(async () => (await import("../annotating/queues.tsx")).Queues);
+const RecordedChat = lazyView(async () => (await import("../recorded/recorded-chat.tsx")).RecordedChat);
+const RecordedChats = lazyView(async () => (await import("../recorded/recorded-chats.tsx")).RecordedChats);
+const Runs = lazyView(async () => (await import("../views/runs.tsx")).Runs);
+const Trajectories = lazyView(async () => (await import("../views/trajectories.tsx")).Trajectories);
+const TrajectoryModels = lazyView(
+  async () => (await import("../views/trajectory-models.tsx")).TrajectoryModels,
+);
+const TrajectoryView = lazyView(async () => (await import("../views/trajectory.tsx")).TrajectoryView);
+
+export function viewOf({ view, parts: [id, number] }: Place, { hone }: Session): ComponentChildren {
+  switch (view) {
+    case "":
+      return <Overview hone={hone} />;
+    case "models":
+      return id === undefined ? <Models hone={hone} /> : <ModelView key={id} hone={hone} id={id} />;
+    case "jobs":
+      if (id === undefined) return <Jobs hone={hone} />;
+      return number === "groups" ? (
+        <JobGroups key={id} hone={hone} id={id} />
+      ) : (
+        <JobView key={id} hone={hone} id={id} />
+      );
+    case "runs":
+      return <Runs hone={hone} />;
+    case "trajectories":
+      if (id === undefined) return <TrajectoryModels hone={hone} />;
+      return number === undefined ? (
+        <Trajectories key={id} hone={hone} modelId={id} />
+      ) : (
+        <TrajectoryView key={`${id} ${number}`} hone={hone} modelId={id} number={number} />
+      );
+    case "chats":
+      return id === undefined ? (
+        <RecordedChats hone={hone} />
+      ) : (
+        <RecordedChat key={id} hone={hone} requestId={id} />
+      );
+    case "queues":
+      return id === undefined ? <Queues hone={hone} /> : <Annotate key={id} hone={hone} queueId={id} />;
+    case "compare":
+      return <Compare hone={hone} />;
+    case "usage":
+      return <KeyView hone={hone} />;
+    default:
+      return (
+        <View title="Page not found">
+          <p>
+            There is no page at this address. <a href={addressOf("")}>Overview</a>
+          </p>
+        </View>
+      );
+  }
+}

@@ -1,0 +1,73 @@
+// View of the server: the numbers that matter, the newest jobs, the base models and the server's parts.
+import type { ServerSummary } from "../../client/api.ts";
+import type { Hone } from "../../client/hone.ts";
+import { byteText, shortNumber } from "../components/numbers.ts";
+import { State, View } from "../components/shown.tsx";
+import { Skeleton } from "../components/skeleton.tsx";
+import { Stats } from "../components/stats.tsx";
+import { isAway, jobsChanged, summary } from "../live.ts";
+import { useLoaded } from "../use-loaded.ts";
+import { Bases } from "./bases.tsx";
+import { FirstSteps } from "./first-steps.tsx";
+import { Parts } from "./parts.tsx";
+import { RecentJobs } from "./recent-jobs.tsx";
+
+/** Number of the newest jobs that are shown. */
+const limit = 8;
+
+export function Overview({ hone }: { readonly hone: Hone }) {
+  const now = summary.value;
+  const jobs = useLoaded(
+    (signal) => hone.jobs.list({ limit }, { signal }).first(),
+    [hone, jobsChanged.value],
+  );
+  const isNew = jobs.value?.data.length === 0;
+  // Everything appears at once, so that nothing moves after it has appeared.
+  const isLoaded = now !== null && (jobs.value !== null || jobs.failure !== null);
+  return (
+    <View title="Overview" state={now !== null && <State of={isAway.value ? "unreachable" : now.state} />}>
+      {!isLoaded && <Skeleton />}
+      {isLoaded && (
+        <>
+          <Numbers now={now} />
+          {isNew && <FirstSteps />}
+          <div class={isNew ? "" : "beside"}>
+            {!isNew && <RecentJobs jobs={jobs} />}
+            <aside class={isNew ? "cards" : ""}>
+              <Bases bases={now.bases} />
+              <Parts parts={now.parts} note={now.note} version={now.version} />
+            </aside>
+          </div>
+        </>
+      )}
+    </View>
+  );
+}
+
+function Numbers({ now }: { readonly now: ServerSummary }) {
+  const sum = (name: "requests_running" | "requests_waiting" | "generated_tokens"): number =>
+    now.bases.reduce((total, base) => total + (base[name] ?? 0), 0);
+  const { model_memory_bytes: memory, model_memory_bytes_max: most, running_jobs: jobs } = now;
+  return (
+    <Stats
+      of={[
+        { label: "Running jobs", value: jobs.length === 10 ? "10+" : String(jobs.length) },
+        {
+          label: "Running requests",
+          value: shortNumber(sum("requests_running")),
+          hint: `${shortNumber(sum("requests_waiting"))} queued`,
+        },
+        {
+          label: "Generated tokens",
+          value: shortNumber(sum("generated_tokens")),
+          hint: "since the server started",
+        },
+        {
+          label: "Model memory",
+          value: memory === null ? "–" : byteText(memory),
+          hint: most === null ? "no limit" : `of ${byteText(most)}`,
+        },
+      ]}
+    />
+  );
+}
