@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { TrainingJob } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
+import { webPlatform } from "../../client/platform.ts";
 import { ChartBoard } from "../charts/chart-board.tsx";
 import { durationText } from "../components/numbers.ts";
 import { shortId } from "../components/short-id.ts";
@@ -84,7 +85,7 @@ export function JobView({ hone, id }: { readonly hone: Hone; readonly id: string
 
 /** Returns the time from the job's creation to its start. */
 function queueText(job: TrainingJob): string {
-  const seconds = queueSeconds(job, Date.now());
+  const seconds = queueSeconds(job, webPlatform.now().getTime());
   return seconds === null ? "–" : durationText(seconds);
 }
 
