@@ -32,17 +32,18 @@ const { outputFiles, metafile } = await build({
 rmSync(pageFolder, { recursive: true, force: true });
 for (const { path, contents } of outputFiles) write(path, Buffer.from(contents));
 
-const entries = Object.entries(metafile.outputs).filter(([, { entryPoint }]) => entryPoint !== undefined);
-const entryOf = (ending) => entries.find(([path]) => path.endsWith(ending))?.[0] ?? "";
-const preloads = [...startParts(entryOf(".js"))]
+/** Returns the path of the file that was built from a source file. Views that load later are entry points, too. */
+const builtFrom = (name) =>
+  Object.entries(metafile.outputs).find(([, { entryPoint = "" }]) => basename(entryPoint) === name)[0];
+const preloads = [...startParts(builtFrom("main.tsx"))]
   .map((path) => `<link rel="modulepreload" href="/assets/${basename(path)}" />\n    `)
   .join("");
 const logo = readFileSync(join(source, "logo.svg")).toString("base64");
 const page = readFileSync(join(source, "index.html"), "utf8")
   .replace("LOGO", `data:image/svg+xml;base64,${logo}`)
-  .replace("STYLE", basename(entryOf(".css")))
+  .replace("STYLE", basename(builtFrom("style.css")))
   .replace("<!-- PARTS -->", preloads.trimEnd())
-  .replace("SCRIPT", basename(entryOf(".js")));
+  .replace("SCRIPT", basename(builtFrom("main.tsx")));
 write(join(pageFolder, "index.html"), Buffer.from(page));
 
 /** Returns the files that a file needs from its start. The page names them, so that all load at the same time. */
