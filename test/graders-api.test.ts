@@ -45,10 +45,18 @@ test("runs graders on an answer, and combines them by a formula", async () => {
   assert.deepEqual([first.reward, first.metadata.name, first.metadata.type], [1, "exact", "string_check"]);
   assert.equal(first.metadata.token_usage, null);
   assert.equal((await run(similar)).reward, 0.5);
+  const near = { ...similar, evaluation_metric: "cosine" };
+  const [equal, other] = [await run(near, "Paris"), await run(near, "a green apple")];
+  const embedded = await openai.embeddings.create({ model: "hone-tiny", input: ["Paris", "a green apple"] });
+  const [paris, apple] = embedded.data.map(({ embedding }) => embedding);
+  assert.equal(equal.reward, 1);
+  const dot = paris.reduce((sum, value, index) => sum + value * apple[index], 0);
+  assert.ok(Math.abs(other.reward - dot) < 1e-6, `${other.reward} and ${dot}`);
   const graders = { exact, similar };
-  const multi = { type: "multi", name: "m", graders, calculate_output: "exact + 0.5 * similar" };
+  const multi = { type: "multi", graders, calculate_output: "exact + 0.5 * similar" };
   const both = await run(multi);
   assert.deepEqual([both.reward, both.sub_rewards], [0.25, { exact: 0, similar: 0.5 }]);
+  assert.equal(both.metadata.name, "multi");
   const { reward, metadata } = await run({ ...exact, reference: "{{ item.none }}" });
   assert.deepEqual([reward, metadata.errors.invalid_variable_error], [0, true]);
 });
@@ -74,7 +82,7 @@ test("validates a grader, and names the fault of one that it refuses", async () 
   assert.deepEqual(grader, exact);
   const refused: readonly (readonly [object, string, RegExp])[] = [
     [{ type: "python", name: "p", source: "" }, "grader.type", /"python" is not supported/],
-    [{ ...similar, evaluation_metric: "meteor" }, "grader.evaluation_metric", /use rouge_l/],
+    [{ ...similar, evaluation_metric: "meteor" }, "grader.evaluation_metric", /needs WordNet/i],
     [{ ...exact, operation: "is" }, "grader.operation", /eq/],
     [{ ...exact, input: "{{ other.x }}" }, "grader.input", /no variable "other.x"/],
     [

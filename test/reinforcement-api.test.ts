@@ -57,7 +57,7 @@ const hasEnded = ({ status }: Job) => ["succeeded", "failed", "cancelled"].inclu
 async function stepRewards(openai: OpenAI, id: string): Promise<readonly number[]> {
   const rewards: number[] = [];
   for await (const { data } of openai.fineTuning.jobs.listEvents(id, { limit: 2 })) {
-    const { reward_mean: reward, valid_reward_mean: valid } = (data ?? {}) as Record<string, number>;
+    const { train_reward_mean: reward, valid_reward_mean: valid } = (data ?? {}) as Record<string, number>;
     if (reward !== undefined && valid === undefined) rewards.unshift(reward);
   }
   return rewards;

@@ -1,29 +1,46 @@
-// Answers chat requests of code in this server, such as graders, in the format of the API. They take the same path as
-// the requests of clients.
+// Lets code in this server, such as graders, ask models and embed texts. Its requests take the same path as those of
+// clients.
 import type { Caller } from "../../base/domain/access.ts";
-import type { AskModel, ModelAnswer } from "../../base/domain/fine-tuning/ask-model.ts";
+import type { AskModel, ModelAnswer, UsedModels } from "../../base/domain/fine-tuning/ask-model.ts";
 import type { Allowance } from "../../base/domain/keys/limits.ts";
 import { loopTurns } from "../../base/domain/sharing/loop-turns.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import { chatAnswer } from "../wire/chat/chat-response.ts";
 import { readChatRequest } from "../wire/chat/read-chat-request.ts";
-import type { ChatPort } from "./dependencies.ts";
+import type { ChatPort, HttpDependencies } from "./dependencies.ts";
 import { bodyLimits, type HttpSettings } from "./settings.ts";
 
-export interface AskDependencies {
+interface AskDependencies extends Pick<HttpDependencies, "embeddings"> {
   readonly chat: ChatPort;
   readonly settings: HttpSettings;
 }
 
 /**
- * Returns a function with which code in this server asks models as `caller`.
+ * Returns functions with which code in this server uses models as `caller`.
  *
  * @param allowance remaining token allowance of the caller; null if unlimited
  */
-export function askModelAs(
-  { chat, settings }: AskDependencies,
+export function usedModels(
+  dependencies: AskDependencies,
   caller: Caller,
   allowance: Allowance | null = null,
+): UsedModels {
+  return {
+    ask: askModelAs(dependencies, caller, allowance),
+    embed: async (texts, { signal }) => {
+      const inputs = texts.map((text) => ({ kind: "text", text }) as const);
+      const located = (error: unknown): unknown => error;
+      const options = { signal, allowance, located };
+      return (await dependencies.embeddings.embed({ model: null, inputs, dimensions: null }, caller, options))
+        .embeddings;
+    },
+  };
+}
+
+function askModelAs(
+  { chat, settings }: AskDependencies,
+  caller: Caller,
+  allowance: Allowance | null,
 ): AskModel {
   return async (body, { signal }) => {
     const { request, form } = readChatRequest(body, bodyLimits(settings));

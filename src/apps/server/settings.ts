@@ -121,6 +121,12 @@ const serverSettings = {
     about:
       "Base model for requests that name no model. Default: the first model of `server.model`, otherwise the built-in model, otherwise the first added model.",
   },
+  modelAliases: {
+    kind: "list",
+    default: [],
+    about:
+      "Names that stand for models, as `alias=model`, separated by commas; the flag can be repeated. A program that names a model of another maker then works unchanged: `gpt-4.1-nano-2025-04-14=hone-tiny`, or `gpt-*=hone-tiny` for all names without a colon that begin so. A model with the name itself takes precedence, and `GET /v1/models` does not list aliases.",
+  },
   auth: {
     kind: "choice",
     default: "on",
@@ -286,6 +292,7 @@ export const settingGroups: { readonly [Title: string]: readonly SettingKey[] } 
     "server.model",
     "server.builtInModel",
     "server.defaultModel",
+    "server.modelAliases",
     "server.quantize",
     "server.device",
     "chat.toolCalls",

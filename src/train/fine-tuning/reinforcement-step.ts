@@ -1,7 +1,7 @@
 // Takes the next action of a reinforcement job: samples answers and submits their training job, or records the result of
 // that job. Each action ends with one write to the database, so that another server can continue after it.
 import type { Caller } from "../../base/domain/access.ts";
-import type { AskModel } from "../../base/domain/fine-tuning/ask-model.ts";
+import type { UsedModels } from "../../base/domain/fine-tuning/ask-model.ts";
 import type { FineTuningJob, FineTuningStore } from "../../base/domain/fine-tuning/fine-tuning-job.ts";
 import type { ReinforcementEvent, ReinforcementStep } from "../../base/domain/fine-tuning/reinforcement.ts";
 import { isTerminal, trainedTokens, type JobStore, type TrainingJob } from "../../base/domain/job.ts";
@@ -16,14 +16,14 @@ import { sampleItems, type GradedItem, type SamplingDependencies } from "./sampl
 import { itemsOfStep, readItems } from "./step-items.ts";
 import { hasSpread, mean, rewardMetrics, stepData } from "./training-groups.ts";
 
-export interface StepDependencies extends Omit<SamplingDependencies, "ask"> {
+export interface StepDependencies extends Omit<SamplingDependencies, keyof UsedModels> {
   readonly fineTuning: FineTuningStore;
   readonly jobs: Pick<JobStore, "find">;
   readonly jobQueue: Pick<JobQueue, "submit" | "cancel">;
   readonly models: Pick<ModelStore, "newestVersion">;
   readonly files: Pick<FileService, "find" | "use">;
-  /** Returns a function that asks models of this server as this caller. */
-  readonly askAs: (caller: Caller) => AskModel;
+  /** Returns the models of this server, which are used as this caller. */
+  readonly modelsAs: (caller: Caller) => UsedModels;
   readonly owner: () => string;
 }
 
@@ -78,8 +78,12 @@ async function sampleStep(
   const items = await itemsIn(dependencies, order.trainingFile, itemsOfStep(order, steps.length));
   const answerCount = Math.max(2, Math.round(8 * Number(order.hyperparameters["compute_multiplier"])));
   const request = { job, version: newest.step, answerCount, seed: order.seed + steps.length * 104_729 };
-  const ask = dependencies.askAs(callerOf(job));
-  const graded = await sampleItems({ ...dependencies, ask }, items, request, signal);
+  const graded = await sampleItems(
+    { ...dependencies, ...dependencies.modelsAs(callerOf(job)) },
+    items,
+    request,
+    signal,
+  );
   const answered = graded.filter(({ fault }) => fault === null);
   if (answered.length === 0)
     throw new ServiceError({
@@ -87,7 +91,7 @@ async function sampleStep(
       message: `No item of step ${steps.length + 1} was answered. The first reason: ${graded[0]?.fault ?? "The training file has no such line."}`,
     });
   const metrics = rewardMetrics(graded);
-  const shown = `Step ${steps.length + 1}/${progress?.stepCountTotal ?? 0}: mean reward=${metrics["reward_mean"].toFixed(4)}`;
+  const shown = `Step ${steps.length + 1}/${progress?.stepCountTotal ?? 0}: mean reward=${metrics["train_reward_mean"].toFixed(4)}`;
   const useful = answered.filter(hasSpread);
   if (useful.length === 0) {
     const skipped = `${shown}; all answers to each item earned the same, so nothing was trained`;
@@ -164,8 +168,12 @@ async function evaluation(
   const lines = Array.from({ length: evaluatedMax }, (_, line) => line);
   const items = await itemsIn(dependencies, validationFile, lines);
   const request = { job, version, answerCount: Number(hyperparameters["eval_samples"]), seed };
-  const ask = dependencies.askAs(callerOf(job));
-  const graded = await sampleItems({ ...dependencies, ask }, items, request, signal);
+  const graded = await sampleItems(
+    { ...dependencies, ...dependencies.modelsAs(callerOf(job)) },
+    items,
+    request,
+    signal,
+  );
   return {
     valid_reward_mean: mean(graded.flatMap(({ answers }) => answers.map(({ grade }) => grade.reward))),
   };

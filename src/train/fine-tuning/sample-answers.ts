@@ -1,5 +1,5 @@
 // Samples and grades answers to items with one version of the model. If the server is busy, waits and asks again.
-import type { AskModel, ModelAnswer } from "../../base/domain/fine-tuning/ask-model.ts";
+import type { ModelAnswer, UsedModels } from "../../base/domain/fine-tuning/ask-model.ts";
 import type { FineTuningJob } from "../../base/domain/fine-tuning/fine-tuning-job.ts";
 import type { Grader } from "../../base/domain/fine-tuning/grader.ts";
 import type { Clock } from "../../base/domain/clock.ts";
@@ -9,8 +9,7 @@ import { grade, type Grade } from "../graders/grade.ts";
 import type { FineTuningSettings } from "./settings.ts";
 import type { ReinforcementItem } from "./step-items.ts";
 
-export interface SamplingDependencies {
-  readonly ask: AskModel;
+export interface SamplingDependencies extends UsedModels {
   readonly clock: Clock;
   readonly settings: FineTuningSettings;
 }
@@ -63,7 +62,8 @@ async function sampleItem(
   request: SamplingRequest,
   signal: AbortSignal,
 ): Promise<GradedItem> {
-  const ask = patient(dependencies);
+  const ask = patient(dependencies.ask, dependencies);
+  const embed = patient(dependencies.embed, dependencies);
   try {
     const { choices } = await ask(chatBody(item, request, dependencies.settings), { signal });
     const answers: GradedAnswer[] = [];
@@ -73,7 +73,7 @@ async function sampleItem(
       const { content, tool_calls: tools } = choice.message;
       const sample = { text: typeof content === "string" ? content : "", tools: listOf(tools) };
       const input = { item: item.fields, sample };
-      answers.push({ choice, grade: await grade(grader, input, { ask, signal }) });
+      answers.push({ choice, grade: await grade(grader, input, { ask, embed, signal }) });
     }
     return { item, answers, fault: null };
   } catch (error) {
@@ -102,12 +102,17 @@ function chatBody(
   };
 }
 
-/** Asks again while the server is too busy or its model is not loaded. */
-function patient({ ask, clock, settings }: SamplingDependencies): AskModel {
-  return async (body, options) => {
+type Use<Input, Output> = (input: Input, options: { readonly signal: AbortSignal }) => Promise<Output>;
+
+/** Repeats a use of a model while the server is too busy or its model is not loaded. */
+function patient<Input, Output>(
+  use: Use<Input, Output>,
+  { clock, settings }: SamplingDependencies,
+): Use<Input, Output> {
+  return async (input, options) => {
     for (;;) {
       try {
-        return await ask(body, options);
+        return await use(input, options);
       } catch (error) {
         const isBusy = error instanceof ServiceError && ["overloaded", "unavailable"].includes(error.code);
         if (!isBusy || options.signal.aborted) throw error;

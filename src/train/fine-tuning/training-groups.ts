@@ -51,7 +51,7 @@ export function rewardMetrics(items: readonly GradedItem[]): Readonly<Record<str
   const answers = items.flatMap((item) => item.answers);
   const rewards = answers.map(({ grade }) => grade.reward);
   return {
-    reward_mean: mean(rewards),
+    train_reward_mean: mean(rewards),
     reward_min: Math.min(...rewards),
     reward_max: Math.max(...rewards),
     answers: answers.length,

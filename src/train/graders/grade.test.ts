@@ -1,16 +1,21 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Grader, ScoreModelGrader, SingleGrader } from "../../base/domain/fine-tuning/grader.ts";
-import type { AskModel } from "../../base/domain/fine-tuning/ask-model.ts";
+import type { AskModel, EmbedTexts } from "../../base/domain/fine-tuning/ask-model.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import type { JsonObject } from "../../base/domain/text/json.ts";
 import { grade } from "./grade.ts";
 
 const item = { answer: "Paris", list: [{ "a b": 1 }], flag: true };
 
-async function graded(grader: Grader, text: string, ask: AskModel = () => assert.fail("no model judges")) {
+async function graded(
+  grader: Grader,
+  text: string,
+  ask: AskModel = () => assert.fail("no model judges"),
+  embed: EmbedTexts = () => assert.fail("no model embeds"),
+) {
   const { signal } = new AbortController();
-  return grade(grader, { item, sample: { text, tools: [{ id: "c" }] } }, { ask, signal });
+  return grade(grader, { item, sample: { text, tools: [{ id: "c" }] } }, { ask, embed, signal });
 }
 
 function check(
@@ -48,6 +53,23 @@ test("fills templates from the item and the answer, and names the variable that 
   );
 });
 
+test("compares the embeddings of texts, unless the texts are equal or one is empty", async () => {
+  const cosine: Grader = {
+    type: "text_similarity",
+    name: "near",
+    input: "{{ sample.output_text }}",
+    reference: "{{ item.answer }}",
+    evaluation_metric: "cosine",
+  };
+  const embed: EmbedTexts = async (texts) => {
+    assert.deepEqual(texts, ["Paris", "Lyon"]);
+    return [Float32Array.of(0.6, 0.8), Float32Array.of(-0.8, 0.6)];
+  };
+  assert.ok(Math.abs((await graded(cosine, "Lyon", undefined, embed)).reward) < 1e-7);
+  assert.equal((await graded(cosine, "Paris")).reward, 1);
+  assert.equal((await graded(cosine, "")).reward, 0);
+});
+
 const judge: ScoreModelGrader = {
   type: "score_model",
   name: "judge",
@@ -73,6 +95,7 @@ test("has a model score an answer within a range, and counts the tokens", async 
   const { reward, tokens } = await graded(judge, "x", says('{"result": 7.5}', seen));
   assert.deepEqual([reward, tokens], [7.5, { m: 12 }]);
   assert.deepEqual(seen[0]["messages"], [{ role: "system", content: "Is Paris right?" }]);
+  assert.match(JSON.stringify(seen[0]["response_format"]), /"type":"number","minimum":0,"maximum":10/);
   assert.deepEqual([seen[0]["temperature"], seen[0]["max_tokens"]], [0, 9]);
   for (const wrong of ['{"result": 11}', '{"result": '])
     assert.equal((await graded(judge, "x", says(wrong))).error?.kind, "model_grader_parse_error");

@@ -1,7 +1,7 @@
 // Grades one sampled answer. A fault of the answer or of a model that judges it gives the reward 0 and is reported by
 // name; only an aborted signal throws.
 import { unreachable } from "../../base/domain/assert.ts";
-import type { Grader, SingleGrader } from "../../base/domain/fine-tuning/grader.ts";
+import { embeddingMetric, type Grader, type SingleGrader } from "../../base/domain/fine-tuning/grader.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import { parseFormula } from "./formula.ts";
 import { labelByModel, scoreByModel, type GradeOptions, type ModelGrade } from "./model-graders.ts";
@@ -82,7 +82,9 @@ async function rewardOf(
     }
     case "text_similarity": {
       const [text, reference] = [grader.input, grader.reference].map((one) => fillTemplate(one, input));
-      return { reward: similarities[grader.evaluation_metric](reference, text) };
+      const { evaluation_metric: metric } = grader;
+      if (metric === embeddingMetric) return { reward: await cosine(reference, text, options) };
+      return { reward: similarities[metric](reference, text) };
     }
     case "score_model":
       return scoreByModel(grader, input, options);
@@ -91,6 +93,14 @@ async function rewardOf(
     default:
       return unreachable(grader);
   }
+}
+
+/** Returns the cosine of the angle between the texts' embeddings, from −1 to 1; 0 if only one text is empty. */
+async function cosine(reference: string, text: string, { embed, signal }: GradeOptions): Promise<number> {
+  if (reference === text) return 1;
+  if (reference === "" || text === "") return 0;
+  const [first, second] = await embed([reference, text], { signal });
+  return first.reduce((sum, value, index) => sum + value * second[index], 0);
 }
 
 const stringChecks: Readonly<Record<string, (text: string, reference: string) => boolean>> = {

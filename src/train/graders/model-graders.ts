@@ -1,12 +1,11 @@
 // Graders that have a model judge an answer. A JSON Schema constrains the verdict, so that every model can judge.
-import type { AskModel } from "../../base/domain/fine-tuning/ask-model.ts";
+import type { UsedModels } from "../../base/domain/fine-tuning/ask-model.ts";
 import type { LabelModelGrader, ScoreModelGrader } from "../../base/domain/fine-tuning/grader.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import { isJson, isJsonObject, type Json, type JsonObject } from "../../base/domain/text/json.ts";
 import { fillTemplate, type TemplateInput } from "./template.ts";
 
-export interface GradeOptions {
-  readonly ask: AskModel;
+export interface GradeOptions extends UsedModels {
   readonly signal: AbortSignal;
 }
 
@@ -25,7 +24,8 @@ export async function scoreByModel(
   options: GradeOptions,
 ): Promise<ModelGrade> {
   const [low = 0, high = 1] = grader.range ?? [];
-  const { verdict, tokenCount } = await ask(grader, { type: "number" }, input, options);
+  const number = { type: "number", minimum: low, maximum: high };
+  const { verdict, tokenCount } = await ask(grader, number, input, options);
   if (typeof verdict !== "number" || verdict < low || verdict > high)
     throw unread(`The model's score is ${JSON.stringify(verdict)}; it must be from ${low} to ${high}.`);
   return { reward: verdict, tokenCount };

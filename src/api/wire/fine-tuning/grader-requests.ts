@@ -69,7 +69,7 @@ export function graderRunBody(
   return {
     reward,
     metadata: {
-      name,
+      name: name ?? type,
       type,
       errors: {
         ...Object.fromEntries(gradeErrors.map((kind) => [kind, error?.kind === kind])),

@@ -1,10 +1,11 @@
 // API format of graders, by type.
 import { Type, type TSchema } from "typebox";
-import { type Grader, similarityMetrics } from "../../../base/domain/fine-tuning/grader.ts";
+import { embeddingMetric, type Grader, similarityMetrics } from "../../../base/domain/fine-tuning/grader.ts";
 import { nullable } from "../nullable.ts";
 
 const open = { additionalProperties: true };
-const name = Type.String({ minLength: 1, maxLength: 256 });
+// Optional, because OpenAI's documentation shows multi-graders without a name.
+const name = nullable(Type.String({ minLength: 1, maxLength: 256 }));
 const template = Type.String({ maxLength: 100_000 });
 const model = Type.String({ minLength: 1, maxLength: 1024 });
 const input = Type.Array(
@@ -23,7 +24,7 @@ export const graderSchemas: { readonly [Type in Grader["type"]]: TSchema } = {
     name,
     input: template,
     reference: template,
-    evaluation_metric: Type.Enum([...similarityMetrics]),
+    evaluation_metric: Type.Enum([...similarityMetrics, embeddingMetric]),
   }),
   score_model: Type.Object({
     name,

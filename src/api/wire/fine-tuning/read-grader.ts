@@ -45,8 +45,7 @@ function checkGrader(value: unknown, findings: Findings, { isInner }: { readonly
       "type",
     );
   const { evaluation_metric: metric } = value;
-  if (metric === "cosine" || metric === "meteor")
-    throw unsupported(findings, "evaluation_metric", metricFault(metric));
+  if (metric === "meteor") throw unsupported(findings, "evaluation_metric", meteorFault);
   // Safe cast: the type is a name of a schema.
   if (!check(graderSchemas[type as Grader["type"]], value, findings)) return;
   if (type === "multi") checkMulti(value, findings);
@@ -58,9 +57,8 @@ function checkGrader(value: unknown, findings: Findings, { isInner }: { readonly
 const pythonFault =
   'The grader "python" is not supported, because this server runs no code of clients. Use text_similarity, score_model or multi, or reward answers from your own program (docs/guides/rl-loop.md).';
 
-function metricFault(metric: string): string {
-  return `The metric ${metric} is not supported; use rouge_l, gleu or fuzzy_match, or a score_model.`;
-}
+const meteorFault =
+  "The metric meteor is not supported, because it needs WordNet, a dictionary of synonyms that this server does not have. Use rouge_l, gleu, fuzzy_match or cosine, or a score_model.";
 
 function checkMulti({ graders, calculate_output: formula }: Value, findings: Findings): void {
   const entries = isObject(graders) ? Object.entries(graders) : [];

@@ -5,6 +5,7 @@ import type { ModelVersion } from "../../../base/domain/model.ts";
 import { chooseDevice } from "../../../inference/engine/device/choose-device.ts";
 import { AdaptersInUse, VersionUses } from "../../../inference/models/registry/version-uses.ts";
 import { listBaseModels } from "../../../inference/models/registry/base-models.ts";
+import { readAliases } from "../../../inference/models/registry/model-aliases.ts";
 import { adapterOf, createModelDirectory } from "../../../inference/models/registry/model-directory.ts";
 import { PublishedVersions } from "../../../inference/models/registry/published-versions.ts";
 import { ensureGgufFolder } from "../../../lib/model-files/gguf/gguf-model.ts";
@@ -23,6 +24,7 @@ export async function buildModels(context: ServerContext, start: Start) {
   const { settings, database, artifacts, folder, identity, server, log, build, tools, warn } = context;
   const { clock, metrics, logger } = tools;
   const { data, model: named, defaultModel, quantize: quantization } = settings.server;
+  const aliases = readAliases(settings.server.modelAliases);
   const builtIn = settings.server.builtInModel === "on" ? builtInModel() : null;
   const cacheOf = (model: string): string => folder.cacheOf(model);
   const folderOfFile = (file: string): string => ensureGgufFolder(file, cacheOf(file));
@@ -64,6 +66,7 @@ export async function buildModels(context: ServerContext, start: Start) {
     store,
     bases: baseNames,
     defaultBase: listed[0].name,
+    aliases,
     weightsOf,
     artifacts,
     useVersion: (version) => uses.use(version),

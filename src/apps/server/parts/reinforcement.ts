@@ -1,5 +1,5 @@
 // Builds the loop of reinforcement fine-tuning jobs, which asks the models of this server like a client.
-import { askModelAs } from "../../../api/http/ask-model.ts";
+import { usedModels } from "../../../api/http/ask-model.ts";
 import type { HttpDependencies } from "../../../api/http/dependencies.ts";
 import { ReinforcementLoop } from "../../../train/fine-tuning/reinforcement-loop.ts";
 import type { ServerContext } from "./context.ts";
@@ -16,7 +16,7 @@ export function buildReinforcement(
     models,
     jobQueue: http.jobQueue,
     files: http.files,
-    askAs: (caller) => askModelAs(http, caller),
+    modelsAs: (caller) => usedModels(http, caller),
     owner: server,
     settings: settings.fineTuning,
   });

@@ -1,8 +1,19 @@
-// A way to ask a model that this server serves, for code that is no client.
+// A way to use the models that this server serves, for code that is no client.
 import type { JsonObject } from "../text/json.ts";
 
 /** Answers a chat request. Both have the format of OpenAI's API. @throws ServiceError as the chat service does */
 export type AskModel = (body: JsonObject, options: { readonly signal: AbortSignal }) => Promise<ModelAnswer>;
+
+/** Returns the embedding of each text by the server's default model, with length 1. */
+export type EmbedTexts = (
+  texts: readonly string[],
+  options: { readonly signal: AbortSignal },
+) => Promise<readonly Float32Array[]>;
+
+export interface UsedModels {
+  readonly ask: AskModel;
+  readonly embed: EmbedTexts;
+}
 
 /** The answer, with those fields that callers read. */
 export interface ModelAnswer {

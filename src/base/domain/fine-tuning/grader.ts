@@ -3,7 +3,7 @@ import type { JsonObject } from "../text/json.ts";
 
 export interface StringCheckGrader {
   readonly type: "string_check";
-  readonly name: string;
+  readonly name?: string | null;
   readonly input: string;
   readonly reference: string;
   readonly operation: "eq" | "ne" | "like" | "ilike";
@@ -22,16 +22,19 @@ export const similarityMetrics = [
 ] as const;
 export type SimilarityMetric = (typeof similarityMetrics)[number];
 
+/** Metric that compares the embeddings of two texts. */
+export const embeddingMetric = "cosine";
+
 export interface TextSimilarityGrader {
   readonly type: "text_similarity";
-  readonly name: string;
+  readonly name?: string | null;
   readonly input: string;
   readonly reference: string;
-  readonly evaluation_metric: SimilarityMetric;
+  readonly evaluation_metric: SimilarityMetric | typeof embeddingMetric;
 }
 
 interface ModelGrader {
-  readonly name: string;
+  readonly name?: string | null;
   /** Model that judges, by any name that a chat request may use. */
   readonly model: string;
   /** Messages of the chat request, with templates in their texts. */
@@ -56,7 +59,7 @@ export type SingleGrader = StringCheckGrader | TextSimilarityGrader | ScoreModel
 
 export interface MultiGrader {
   readonly type: "multi";
-  readonly name: string;
+  readonly name?: string | null;
   /** Graders by the names that the formula uses. */
   readonly graders: Readonly<Record<string, SingleGrader>>;
   /** Formula of the reward. */
@@ -65,8 +68,18 @@ export interface MultiGrader {
 
 export type Grader = SingleGrader | MultiGrader;
 
+function singlesOf(grader: Grader): readonly SingleGrader[] {
+  return grader.type === "multi" ? Object.values(grader.graders) : [grader];
+}
+
 /** Returns the names of all models that a grader asks. */
 export function modelsOf(grader: Grader): readonly string[] {
-  const all = grader.type === "multi" ? Object.values(grader.graders) : [grader];
-  return all.flatMap((one) => ("model" in one ? [one.model] : []));
+  return singlesOf(grader).flatMap((one) => ("model" in one ? [one.model] : []));
+}
+
+/** True if a grader needs embeddings. */
+export function needsEmbeddings(grader: Grader): boolean {
+  return singlesOf(grader).some(
+    (one) => one.type === "text_similarity" && one.evaluation_metric === embeddingMetric,
+  );
 }

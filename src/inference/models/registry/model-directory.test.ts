@@ -5,6 +5,7 @@ import { dataFolderAt } from "../../../store/artifacts/testing/data-folder.ts";
 import type { Caller } from "../../../base/domain/access.ts";
 import { adapterOfServer, type ModelVersion, type TrainedModel } from "../../../base/domain/model.ts";
 import { ServiceError, type ErrorCode } from "../../../base/domain/service-error.ts";
+import { readAliases } from "./model-aliases.ts";
 import { createModelDirectory } from "./model-directory.ts";
 import type { ModelDirectoryDependencies } from "./model-directory.ts";
 
@@ -73,6 +74,7 @@ const directory = createModelDirectory({
   artifacts: dataFolderAt("/data").artifacts,
   useVersion: async () => true,
   precisionOf: () => precision,
+  aliases: readAliases(["gpt-*=tiny", "agen*=twin", "tester=agent:step2", "theirs=other/games/agent"]),
   build: "b1",
 });
 
@@ -132,13 +134,16 @@ const table: readonly (readonly [name: string | null, member: string, admin?: st
   ["other/games/nothing", "forbidden", "not_found"],
   ["twin", "invalid"],
   ["tools/twin", "3:10"],
-  ["theirs", "not_found", "invalid"],
+  ["theirs", "forbidden", "invalid"],
   ["common", "invalid"],
   ["nothing", "not_found"],
   ["acme/games/nothing", "not_found"],
   ["a/b/c/d", "not_found"],
   ["/agent", "not_found"],
   ["orphan", "unsupported"],
+  ["gpt-4.1-nano-2025-04-14", "tiny"],
+  ["tester", "1:2"],
+  ["agents", "invalid"],
 ];
 for (const [name, expected, expectedForAdmin = expected] of table) {
   test(`resolves ${JSON.stringify(name)} to ${expected} for a member, ${expectedForAdmin} for an administrator`, async () => {
@@ -146,6 +151,11 @@ for (const [name, expected, expectedForAdmin = expected] of table) {
     assert.equal(await outcome(name, admin), expectedForAdmin);
   });
 }
+
+test("keeps the name of the request if it is an alias", async () => {
+  const { name, fullName } = await directory.resolve("tester", member);
+  assert.deepEqual([name, fullName], ["tester", "acme/games/agent"]);
+});
 
 test("names base, version, engine build and the adapter's folder", async () => {
   assert.deepEqual(await directory.resolve("agent:step2", member), {
@@ -232,7 +242,11 @@ test("names the model, the cure and the field in a refusal", async () => {
       assert.deepEqual(error.faults[0].location, ["model"]);
       return true;
     });
-  await check("nothing", "not_found", /"nothing" does not exist.*GET \/v1\/models/);
+  await check(
+    "nothing",
+    "not_found",
+    /"nothing" does not exist. The base models are tiny, org\/big. GET \/v1\/models/,
+  );
   await check("agent:step1", "not_found", /"agent:step1" has no such version; its newest is :step10/);
   await check("twin", "invalid", /matches 2 models \(acme\/games\/twin, acme\/tools\/twin\)/);
   await check(

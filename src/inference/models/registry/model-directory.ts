@@ -18,6 +18,7 @@ import type { RolloutPass } from "../../../base/domain/rollouts/rollout.ts";
 import { otherWeights } from "../../../base/domain/transient-errors/missing-base.ts";
 import { ServiceError, type ErrorCode } from "../../../base/domain/service-error.ts";
 import { closestName } from "../../../base/domain/text/closest-name.ts";
+import { type ModelAliases, noAliases } from "./model-aliases.ts";
 import { fullName, parseModelName, type ModelReference } from "./model-name.ts";
 
 export interface ResolvedModel {
@@ -78,6 +79,8 @@ export interface ModelDirectoryDependencies {
    */
   readonly weightsOf: (base: string) => string | null;
   readonly defaultBase: string;
+  /** Models for which names stand that no model has; absent if there are none. */
+  readonly aliases?: ModelAliases;
   readonly artifacts: Pick<ArtifactStore, "path">;
   /**
    * Protects a version that a request is about to use, so that other servers do not delete it. Resolves to false if the
@@ -91,7 +94,7 @@ export interface ModelDirectoryDependencies {
 }
 
 export function createModelDirectory(dependencies: ModelDirectoryDependencies): ModelDirectory {
-  const { store, bases, defaultBase, weightsOf } = dependencies;
+  const { store, bases, defaultBase, weightsOf, aliases = noAliases } = dependencies;
   assert(bases.includes(defaultBase), "the default base model is served");
 
   /** Returns the base's name with the hash of its weights, for fingerprints. */
@@ -164,6 +167,15 @@ export function createModelDirectory(dependencies: ModelDirectoryDependencies): 
     const pass = caller.rollout ?? null;
     if (pass !== null) return findOfRollout(name, pass);
     if (name === null || name === "") return ofBase(defaultBase, defaultBase);
+    try {
+      return await findNamed(name, caller);
+    } catch (error) {
+      const target = error instanceof ServiceError && error.code === "not_found" ? aliases(name) : null;
+      if (target === null) throw error;
+      return { ...(await findNamed(target, caller)), name };
+    }
+  };
+  const findNamed = async (name: string, caller: Caller): Promise<ResolvedModel> => {
     if (bases.includes(name)) return ofBase(name, name);
     const reference = parseModelName(name);
     if (reference === null) throw unknown(name, bases);
@@ -270,6 +282,9 @@ function versionOf(step: number | null, name: string): string {
   return `Version ${step} of the model ${quoted(name)}`;
 }
 
+/** Maximum number of base models that an error names. */
+const namedBasesMax = 5;
+
 const howToList = "GET /v1/models lists the models you can use.";
 
 /**
@@ -278,8 +293,13 @@ const howToList = "GET /v1/models lists the models you can use.";
  */
 function unknown(name: string, bases: readonly string[]): ServiceError {
   const meant = closestName(name, bases);
-  const hint = meant === null ? "" : ` Did you mean ${meant}?`;
+  const hint = meant === null ? ` ${namedBases(bases)}` : ` Did you mean ${meant}?`;
   return fault("not_found", `The model ${quoted(name)} does not exist.${hint} ${howToList}`);
+}
+
+function namedBases(bases: readonly string[]): string {
+  const rest = bases.length > namedBasesMax ? ` and ${bases.length - namedBasesMax} more` : "";
+  return `The base models are ${bases.slice(0, namedBasesMax).join(", ")}${rest}.`;
 }
 
 function ambiguous(name: string, matches: readonly TrainedModel[]): ServiceError {

@@ -10,7 +10,7 @@ import {
   graderValidationSchema,
 } from "../../../wire/fine-tuning/grader-requests.ts";
 import { readGrader } from "../../../wire/fine-tuning/read-grader.ts";
-import { askModelAs } from "../../ask-model.ts";
+import { usedModels } from "../../ask-model.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { requireModels } from "./job-grader.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
@@ -31,14 +31,14 @@ export function graderRoutes(app: FastifyInstance, dependencies: HttpDependencie
     },
     async ({ body, caller, request, reply }) => {
       const grader = readGrader(body.grader, ["grader"]);
+      const signal = abandonedSignal(reply);
+      const models = usedModels(dependencies, caller, request.allowance);
       await requireModels(grader, ["grader"], caller, dependencies.directory);
       const startedMs = clock.monotonicMs();
       const sample = { text: body.model_sample, tools: [] };
       // Safe cast: parsed from JSON.
       const item = (body.item ?? {}) as JsonObject;
-      const ask = askModelAs(dependencies, caller, request.allowance);
-      const signal = abandonedSignal(reply);
-      const graded = await grade(grader, { item, sample }, { ask, signal });
+      const graded = await grade(grader, { item, sample }, { ...models, signal });
       return graderRunBody(grader, graded, clock.monotonicMs() - startedMs);
     },
   );
