@@ -116,16 +116,25 @@ async function takePictures(url, key) {
       await page.getByRole("listbox").last().focus();
       await page.keyboard.press("ArrowRight");
       await take("trajectory");
-      await page.goto(`${url}/#/compare`);
+      await page.goto(`${url}/#/chat`);
+      await page.getByLabel("Model", { exact: true }).waitFor();
+      const trained = await page.getByLabel("Model", { exact: true }).inputValue();
+      await page.goto(
+        `${url}/#/chat?${new URLSearchParams([
+          ["m", trained],
+          ["m", "hone-tiny"],
+          ["tokens", "1"],
+        ])}`,
+      );
       await page
-        .getByLabel("Prompt", { exact: true })
+        .getByLabel("Question", { exact: true })
         .fill("respond with exactly one of 'yes', 'no', 'maybe'");
-      await page.getByRole("button", { name: "Ask both" }).click();
+      await page.keyboard.press("Enter");
       await page
         .getByText(/^ended: /)
         .nth(1)
         .waitFor();
-      await take("compare");
+      await take("chat");
     }
   } finally {
     await browser.close();

@@ -147,7 +147,7 @@ const house: Readonly<Record<string, Area>> = {
       },
       dashboard: {
         mayImport: ["client"],
-        vendors: ["@preact/signals", "lucide", "preact", "uplot"],
+        vendors: ["@preact/signals", "diff", "dompurify", "lucide", "marked", "preact", "uplot"],
         areas: [],
       },
       backup: { mayImport: [], vendors: [] },

@@ -1,5 +1,5 @@
 // Tests the page's views for reading and judging in a real browser: a trajectory with its log-probabilities, two
-// versions answering the same prompt, and feedback by keyboard.
+// models answering the same question, and feedback by keyboard.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
@@ -214,18 +214,20 @@ test("recorded chats can be listed, filtered, read with their tokens, and judged
   await close();
 });
 
-test("two models answer one prompt side by side, and the answers can be judged", inBrowser, async () => {
+test("two models answer one question side by side, and the answers can be judged", inBrowser, async () => {
   const world = await newWorld();
   const { server, hone, modelId } = world;
   const { entity, project, name, base_model: base } = await hone.models.get(modelId);
-  const { page, close } = await openPage(server, { at: "#/compare" });
-  await page.getByLabel("Left", { exact: true }).fill(`${entity}/${project}/${name}`);
-  await page.getByLabel("Right", { exact: true }).fill(base);
-  await page.getByLabel("Prompt", { exact: true }).fill("Hi");
-  await page.keyboard.press("Control+Enter");
-  const sides = ["Left answer", "Right answer"].map((side) => page.getByRole("region", { name: side }));
+  const { page, close } = await openPage(server, { at: "#/chat" });
+  await page.getByLabel("Model", { exact: true }).fill(`${entity}/${project}/${name}`);
+  await page.getByRole("button", { name: "Add a model" }).click();
+  await page.getByLabel("Model 2").fill(base);
+  await page.getByRole("checkbox", { name: "Token probabilities" }).check();
+  await page.getByLabel("Question", { exact: true }).fill("Hi");
+  await page.keyboard.press("Enter");
+  const sides = [1, 2].map((side) => page.getByRole("region", { name: `Answer ${side} to question 1` }));
   for (const side of sides) await side.getByText(/^ended: /).waitFor();
-  assert.match(page.url(), /left=/);
+  assert.match(page.url(), /m=.+&m=/);
   // An untrained version equals the base model, so the same seed gives the same tokens.
   const said = await Promise.all(sides.map((side) => side.getByRole("listbox").textContent()));
   assert.notEqual(said[0], "");
@@ -234,38 +236,39 @@ test("two models answer one prompt side by side, and the answers can be judged",
   await sides[0]?.getByRole("button", { name: "React with 👎" }).click();
   await sides[0]?.getByText("1 record").waitFor();
   assert.deepEqual(await seriousFaults(page), []);
-  await page.getByLabel("Right", { exact: true }).fill("nobody");
-  await page.getByRole("button", { name: "Ask both" }).click();
-  await sides[1]
-    ?.getByText(/nobody/)
+  await page.getByLabel("Model 2").fill("nobody");
+  await page.getByLabel("Next question").fill("And now?");
+  await page.keyboard.press("Enter");
+  await page
+    .getByRole("region", { name: "Answer 2 to question 2" })
+    .getByText(/nobody/)
     .last()
     .waitFor();
-  await sides[0]?.getByText(/^ended: /).waitFor();
+  await page
+    .getByRole("region", { name: "Answer 1 to question 2" })
+    .getByText(/^ended: /)
+    .waitFor();
   await close();
 });
 
 test("generation by two models can be stopped on both sides, by button and by key", inBrowser, async () => {
   const { server } = await newWorld();
-  const { page, close } = await openPage(server, { at: "#/compare" });
+  const { page, close } = await openPage(server, { at: "#/chat?m=tiny&m=tiny" });
   let askedCount = 0;
   // Never answers these requests, so that there is something to stop even if the model is fast.
   await page.route("**/v1/chat/completions", () => void (askedCount += 1));
-  await page.getByLabel("Prompt", { exact: true }).fill("Hi");
+  const question = page.getByRole("form", { name: "New question" }).getByRole("textbox");
   const button = page.getByRole("button", { name: "Stop" });
   for (const stop of [() => button.click(), () => page.keyboard.press("Escape")]) {
-    await page.getByLabel("Prompt", { exact: true }).press("Control+Enter");
+    await question.fill("Hi");
+    await question.press("Enter");
     await page.getByText("answering", { exact: true }).nth(1).waitFor();
     await stop();
     await page.getByText("stopped", { exact: true }).nth(1).waitFor();
     assert.equal(await button.isDisabled(), true);
+    await page.getByRole("button", { name: "New chat" }).click();
   }
   assert.equal(askedCount, 4);
-  await page.unroute("**/v1/chat/completions");
-  await page.getByRole("button", { name: "Ask both" }).click();
-  await page
-    .getByText(/^ended: /)
-    .nth(1)
-    .waitFor();
   await close();
 });
 
@@ -283,7 +286,7 @@ test(
       `${list}?split=none`,
       `${list}/61`,
       `${list}/99`,
-      "#/compare",
+      "#/chat",
       "#/usage",
     ];
     for (const [colorScheme, width] of [

@@ -30,7 +30,7 @@ export const sectionGroups: readonly SectionGroup[] = [
       { view: "chats", title: "Chats", icon: "chats" },
       { view: "feedback", title: "Feedback", icon: "feedback" },
       { view: "queues", title: "Queues", icon: "queue" },
-      { view: "compare", title: "Compare", icon: "compare" },
+      { view: "chat", title: "Chat", icon: "chat" },
     ],
   },
   {

@@ -7,7 +7,7 @@ import type { Session } from "../session.ts";
 import { Overview } from "../overview/overview.tsx";
 
 const Annotate = lazyView(async () => (await import("../annotating/annotate.tsx")).Annotate);
-const Compare = lazyView(async () => (await import("../views/compare.tsx")).Compare);
+const ChatView = lazyView(async () => (await import("../views/chat.tsx")).ChatView);
 const JobGroups = lazyView(async () => (await import("../jobs/job-groups.tsx")).JobGroups);
 const JobView = lazyView(async () => (await import("../views/job.tsx")).JobView);
 const Jobs = lazyView(async () => (await import("../views/jobs.tsx")).Jobs);
@@ -54,8 +54,10 @@ export function viewOf({ view, parts: [id, number] }: Place, { hone }: Session):
       );
     case "queues":
       return id === undefined ? <Queues hone={hone} /> : <Annotate key={id} hone={hone} queueId={id} />;
+    case "chat":
+    // Addresses of older releases.
     case "compare":
-      return <Compare hone={hone} />;
+      return <ChatView hone={hone} />;
     case "usage":
       return <KeyView hone={hone} />;
     default:

@@ -33,7 +33,8 @@ export function ModelView({ hone, id }: { readonly hone: Hone; readonly id: stri
               <a href={addressOf("jobs", [], { model: nameOf(value) })}>Jobs</a>
               <a href={addressOf("trajectories", [id])}>Trajectories</a>
               <a href={addressOf("chats", [], { model: id })}>Chats</a>
-              <a href={addressOf("compare", [], { left: nameOf(value), right: value.base_model })}>Compare</a>
+              <a href={chatAddress(nameOf(value))}>Chat</a>
+              <a href={chatAddress(nameOf(value), value.base_model)}>Compare with the base model</a>
               <a href={addressOf("runs", [], { ids: id })}>Overlay with other models</a>
             </p>
             <Shown loaded={versions}>
@@ -131,12 +132,7 @@ function Versions({
               <td>{jobId === null ? "–" : <a href={addressOf("jobs", [jobId])}>job</a>}</td>
               <td>
                 {step > 0 && (
-                  <a
-                    href={addressOf("compare", [], {
-                      left: `${nameOf(model)}:step${step}`,
-                      right: `${nameOf(model)}:step${step - 1}`,
-                    })}
-                  >
+                  <a href={chatAddress(`${nameOf(model)}:step${step}`, `${nameOf(model)}:step${step - 1}`)}>
                     with version {step - 1}
                   </a>
                 )}
@@ -165,4 +161,9 @@ function Versions({
 /** Returns the name by which requests select the model's newest version. */
 export function nameOf({ entity, project, name }: ModelObject): string {
   return `${entity}/${project}/${name}`;
+}
+
+/** Returns the address of a chat with these models or versions, side by side. */
+function chatAddress(...names: readonly string[]): string {
+  return `${addressOf("chat")}?${new URLSearchParams(names.map((name) => ["m", name])).toString()}`;
 }

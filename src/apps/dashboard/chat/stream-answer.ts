@@ -2,12 +2,13 @@
 import type { ChatCompletionChunk } from "../../client/api.ts";
 import { type ShownToken, TokenReader } from "../trajectories/tokens.ts";
 
-export interface Sampling {
-  readonly temperature: number;
-  readonly topP: number;
-  readonly maxTokens: number;
-  /** Seed of the sampling. Both sides use the same one, so that only the models differ. */
-  readonly seed: number;
+type Chunk = Pick<ChatCompletionChunk, "id" | "choices">;
+
+export interface CalledTool {
+  readonly id: string;
+  readonly name: string;
+  /** Arguments as JSON, as the model wrote them. */
+  readonly arguments: string;
 }
 
 export interface AnswerState {
@@ -15,6 +16,7 @@ export interface AnswerState {
   readonly id: string | null;
   readonly thoughts: string;
   readonly text: string;
+  readonly toolCalls: readonly CalledTool[];
   readonly tokens: readonly ShownToken[];
   readonly finishReason: string | null;
   readonly firstTokenMs: number | null;
@@ -25,33 +27,12 @@ export const noAnswer: AnswerState = {
   id: null,
   thoughts: "",
   text: "",
+  toolCalls: [],
   tokens: [],
   finishReason: null,
   firstTokenMs: null,
   totalMs: null,
 };
-
-/** Number of alternatives requested for each token. */
-const alternativeCount = 4;
-
-export interface Message {
-  readonly role: "system" | "user";
-  readonly content: string;
-}
-
-/** Returns the request body for one side of a comparison. */
-export function answerBody(model: string, messages: readonly Message[], sampling: Sampling) {
-  return {
-    model,
-    messages,
-    logprobs: true,
-    top_logprobs: alternativeCount,
-    temperature: sampling.temperature,
-    top_p: sampling.topP,
-    max_completion_tokens: sampling.maxTokens,
-    seed: sampling.seed,
-  };
-}
 
 /**
  * Yields the state of an answer after each chunk.
@@ -59,7 +40,7 @@ export function answerBody(model: string, messages: readonly Message[], sampling
  * @param nowMs returns a monotonic time in milliseconds
  */
 export async function* answerStates(
-  chunks: AsyncIterable<Pick<ChatCompletionChunk, "id" | "choices">>,
+  chunks: AsyncIterable<Chunk>,
   nowMs: () => number,
 ): AsyncGenerator<AnswerState> {
   const startMs = nowMs();
@@ -70,11 +51,13 @@ export async function* answerStates(
     if (choice === undefined) continue;
     const { delta, logprobs, finish_reason: finishReason } = choice;
     const tokens = (logprobs?.content ?? []).map((body) => reader.read(body));
-    const hasCome = tokens.length > 0 || Boolean(delta.content) || Boolean(delta.reasoning);
+    const hasCome =
+      tokens.length > 0 || Boolean(delta.content) || Boolean(delta.reasoning) || Boolean(delta.tool_calls);
     state = {
       id,
       thoughts: state.thoughts + (delta.reasoning ?? ""),
       text: state.text + (delta.content ?? ""),
+      toolCalls: (delta.tool_calls ?? []).reduce(withPart, state.toolCalls),
       tokens: tokens.length === 0 ? state.tokens : [...state.tokens, ...tokens],
       finishReason: finishReason ?? state.finishReason,
       firstTokenMs: state.firstTokenMs ?? (hasCome ? nowMs() - startMs : null),
@@ -82,4 +65,18 @@ export async function* answerStates(
     };
     yield state;
   }
+}
+
+/** Adds a part of a tool call to the calls so far. */
+function withPart(
+  calls: readonly CalledTool[],
+  { index, id, function: part }: NonNullable<Chunk["choices"][number]["delta"]["tool_calls"]>[number],
+): readonly CalledTool[] {
+  const before = calls[index] ?? { id: "", name: "", arguments: "" };
+  const after = {
+    id: before.id + (id ?? ""),
+    name: before.name + (part?.name ?? ""),
+    arguments: before.arguments + (part?.arguments ?? ""),
+  };
+  return [...calls.slice(0, index), after, ...calls.slice(index + 1)];
 }

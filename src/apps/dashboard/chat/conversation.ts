@@ -1,0 +1,120 @@
+// A conversation with one or more models: rounds of a question and each model's replies. Has no side effects.
+import { type AnswerState, type CalledTool, noAnswer } from "./stream-answer.ts";
+
+/** An answer of a model. It has several in a round if it calls tools. */
+export interface Reply {
+  readonly kind: "running" | "ended" | "stopped" | "failed";
+  readonly answer: AnswerState;
+  /** Why the answer failed; null for other answers. */
+  readonly failure: string | null;
+  /** Results of the tools that the answer calls, by the call's id. */
+  readonly results: Readonly<Record<string, string>>;
+}
+
+export interface Round {
+  readonly question: string;
+  /** Replies of each model, in the order of the models. */
+  readonly columns: readonly (readonly Reply[])[];
+}
+
+/** A message of a chat request. */
+export type Message =
+  | { readonly role: "system" | "user"; readonly content: string }
+  | {
+      readonly role: "assistant";
+      readonly content: string;
+      readonly tool_calls?: readonly {
+        readonly id: string;
+        readonly type: "function";
+        readonly function: { readonly name: string; readonly arguments: string };
+      }[];
+    }
+  | { readonly role: "tool"; readonly tool_call_id: string; readonly content: string };
+
+export const runningReply: Reply = { kind: "running", answer: noAnswer, failure: null, results: {} };
+
+/** Returns the messages of a model's conversation, with its answers so far. */
+export function messagesOf(rounds: readonly Round[], column: number, system: string): readonly Message[] {
+  const start: readonly Message[] = system.trim() === "" ? [] : [{ role: "system", content: system }];
+  const said = rounds.flatMap(({ question, columns }): readonly Message[] => [
+    { role: "user", content: question },
+    // A model that joined later continues from the first model's answers.
+    ...(columns[column] ?? columns[0] ?? [])
+      .filter(({ kind }) => kind !== "running")
+      .flatMap(messagesOfReply),
+  ]);
+  return [...start, ...said];
+}
+
+function messagesOfReply({ answer: { text, toolCalls }, results }: Reply): readonly Message[] {
+  const calls = toolCalls.map(({ id, name, arguments: given }) => ({
+    id,
+    type: "function" as const,
+    function: { name, arguments: given },
+  }));
+  return [
+    { role: "assistant", content: text, ...(calls.length > 0 && { tool_calls: calls }) },
+    ...toolCalls.map(({ id }) => ({ role: "tool" as const, tool_call_id: id, content: results[id] ?? "" })),
+  ];
+}
+
+/** Returns the rounds with another state of a model's newest reply in a round. */
+export function withReply(
+  rounds: readonly Round[],
+  { round, column }: { readonly round: number; readonly column: number },
+  reply: Reply,
+): readonly Round[] {
+  return rounds.map((one, index) => {
+    if (index !== round) return one;
+    const columns = one.columns.map((replies, place) =>
+      place === column ? [...replies.slice(0, -1), reply] : replies,
+    );
+    return { ...one, columns };
+  });
+}
+
+/** Maximum length of a conversation in the address. Longer addresses cannot be sent everywhere. */
+const encodedMax = 12_000;
+
+/** Encodes a conversation for the address; null if it is too long. Tokens and times are left out. */
+export function encoded(rounds: readonly Round[]): string | null {
+  const short = rounds.map(({ question, columns }) => ({
+    q: question,
+    c: columns.map((replies) =>
+      replies.map(({ answer: { text, thoughts, toolCalls }, results }) => ({
+        a: text,
+        ...(thoughts !== "" && { t: thoughts }),
+        ...(toolCalls.length > 0 && { f: toolCalls, r: results }),
+      })),
+    ),
+  }));
+  const text = JSON.stringify(short);
+  return text.length > encodedMax ? null : text;
+}
+
+interface ShortReply {
+  readonly a: string;
+  readonly t?: string;
+  readonly f?: readonly CalledTool[];
+  readonly r?: Readonly<Record<string, string>>;
+}
+
+/** Decodes a conversation; an unreadable one counts as empty. */
+export function decoded(text: string | null): readonly Round[] {
+  if (text === null) return [];
+  try {
+    const short = JSON.parse(text) as readonly { q: string; c: readonly (readonly ShortReply[])[] }[];
+    return short.map(({ q: question, c }) => ({
+      question,
+      columns: c.map((replies) => replies.map(replyOf)),
+    }));
+  } catch {
+    // An address that somebody shortened by hand is not an error that the user can do anything about.
+    return [];
+  }
+}
+
+function replyOf({ a, t = "", f = [], r = {} }: ShortReply): Reply {
+  const answer = { ...noAnswer, text: a, thoughts: t, toolCalls: f };
+  return { kind: "ended", answer, failure: null, results: r };
+}

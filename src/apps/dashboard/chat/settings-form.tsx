@@ -1,0 +1,105 @@
+// Settings of a chat: models, system prompt, sampling, tools and JSON Schema. Each change is in the address at once.
+import { type ChatSettings, modelsMax, type TextSetting } from "./chat-settings.ts";
+
+export function SettingsForm({
+  settings,
+  served,
+  onChange,
+}: {
+  readonly settings: ChatSettings;
+  /** Names of the models that the server offers. */
+  readonly served: readonly string[];
+  readonly onChange: (change: Partial<ChatSettings>) => void;
+}) {
+  const { models, showsTokens } = settings;
+  const text = (name: TextSetting) => ({
+    value: settings[name],
+    onChange: (event: Event) =>
+      // Safe cast: the fields are inputs or text areas.
+      onChange({ [name]: (event.currentTarget as HTMLInputElement | HTMLTextAreaElement).value }),
+  });
+  return (
+    <form class="ask" aria-label="Settings" onSubmit={(event) => event.preventDefault()}>
+      <datalist id="served">
+        {served.map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+      <div class="fields">
+        {models.map((model, index) => (
+          <label key={index}>
+            {models.length === 1 ? "Model" : `Model ${index + 1}`}
+            <input
+              list="served"
+              required
+              value={model}
+              onChange={({ currentTarget: { value } }) =>
+                onChange({ models: models.map((one, place) => (place === index ? value.trim() : one)) })
+              }
+            />
+          </label>
+        ))}
+        {models.length < modelsMax && (
+          <button type="button" onClick={() => onChange({ models: [...models, served[0] ?? ""] })}>
+            Add a model
+          </button>
+        )}
+        {models.length > 1 && (
+          <button type="button" onClick={() => onChange({ models: models.slice(0, -1) })}>
+            Remove the last
+          </button>
+        )}
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={showsTokens}
+            onChange={() => onChange({ showsTokens: !showsTokens })}
+          />
+          Token probabilities
+        </label>
+      </div>
+      <details>
+        <summary>System prompt, sampling and tools</summary>
+        <label class="wide">
+          System prompt
+          <textarea rows={2} dir="auto" {...text("system")} />
+        </label>
+        <div class="fields">
+          <label>
+            Temperature
+            <input type="number" min={0} max={2} step="any" {...text("temperature")} />
+          </label>
+          <label>
+            top_p
+            <input type="number" min={0} max={1} step="any" placeholder="default" {...text("topP")} />
+          </label>
+          <label>
+            Maximum tokens
+            <input type="number" min={1} step={1} placeholder="default" {...text("maxTokens")} />
+          </label>
+          <label>
+            Seed
+            <input type="number" min={0} step={1} placeholder="random" {...text("seed")} />
+          </label>
+        </div>
+        <label class="wide">
+          Stop strings, one per line
+          <textarea rows={2} {...text("stop")} />
+        </label>
+        <label class="wide">
+          Tools, as a JSON list
+          <textarea
+            class="code"
+            rows={3}
+            placeholder='[{"type": "function", "function": {…}}]'
+            {...text("tools")}
+          />
+        </label>
+        <label class="wide">
+          JSON Schema of the answer
+          <textarea class="code" rows={3} {...text("schema")} />
+        </label>
+      </details>
+    </form>
+  );
+}

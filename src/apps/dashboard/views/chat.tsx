@@ -1,0 +1,135 @@
+// View for conversations with one model, or with several models or versions side by side.
+import type { ComponentChildren } from "preact";
+import { useRef, useState } from "preact/hooks";
+import type { Hone } from "../../client/hone.ts";
+import { chatSettings, type ChatSettings, putChatSettings } from "../chat/chat-settings.ts";
+import { messagesOf } from "../chat/conversation.ts";
+import { CopyRequest } from "../chat/copy-request.tsx";
+import { RoundView } from "../chat/round-view.tsx";
+import { SettingsForm } from "../chat/settings-form.tsx";
+import { useChat } from "../chat/use-chat.ts";
+import { Shown, View } from "../components/shown.tsx";
+import { place, replaceQuery } from "../router.ts";
+import { LevelLegend } from "../trajectories/token-text.tsx";
+import { useLoaded } from "../use-loaded.ts";
+
+export function ChatView({ hone }: { readonly hone: Hone }) {
+  const names = useLoaded(async (signal) => (await hone.served.list({ signal })).map(({ id }) => id), [hone]);
+  return (
+    <View title="Chat">
+      <Shown loaded={names}>{(served) => <Conversation hone={hone} served={served} />}</Shown>
+    </View>
+  );
+}
+
+function Conversation({ hone, served }: { readonly hone: Hone; readonly served: readonly string[] }) {
+  const settings = chatSettings(place.value.query, served.at(-1) ?? "");
+  const chat = useChat(hone, settings);
+  const key = useLoaded((signal) => hone.server.key({ signal }), [hone]);
+  const change = (changed: Partial<ChatSettings>): void =>
+    replaceQuery((query) => putChatSettings(query, { ...settings, ...changed }));
+  return (
+    <>
+      <SettingsForm settings={settings} served={served} onChange={change} />
+      {settings.showsTokens && <LevelLegend />}
+      {chat.rounds.map((round, index) => (
+        <RoundView
+          key={index}
+          hone={hone}
+          round={round}
+          index={index}
+          chat={chat}
+          models={settings.models}
+          showsTokens={settings.showsTokens}
+          entity={key.value?.entity ?? null}
+        />
+      ))}
+      {!chat.isKept && (
+        <p class="muted">This conversation is too long for the address, so a reload will lose it.</p>
+      )}
+      <Composer
+        isFirst={chat.rounds.length === 0}
+        isRunning={chat.isRunning}
+        onAsk={(text) => chat.ask(text, chat.rounds.length)}
+        onStop={chat.stop}
+        onClear={chat.clear}
+      >
+        {(draft) => (
+          <CopyRequest
+            settings={settings}
+            messages={[
+              ...messagesOf(chat.rounds, 0, settings.system),
+              ...(draft === "" && chat.rounds.length > 0 ? [] : [{ role: "user" as const, content: draft }]),
+            ]}
+          />
+        )}
+      </Composer>
+    </>
+  );
+}
+
+function Composer({
+  isFirst,
+  isRunning,
+  onAsk,
+  onStop,
+  onClear,
+  children,
+}: {
+  readonly isFirst: boolean;
+  readonly isRunning: boolean;
+  readonly onAsk: (question: string) => void;
+  readonly onStop: () => void;
+  readonly onClear: () => void;
+  /** Returns the buttons that copy the request with the question typed so far. */
+  readonly children: (draft: string) => ComponentChildren;
+}) {
+  const form = useRef<HTMLFormElement>(null);
+  const [draft, setDraft] = useState("");
+  return (
+    <form
+      ref={form}
+      class="ask"
+      aria-label="New question"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (draft.trim() === "") return;
+        onAsk(draft);
+        setDraft("");
+      }}
+      onKeyDown={(event) => {
+        if (event.key === "Escape" && isRunning) onStop();
+        if (event.key !== "Enter" || event.shiftKey || !(event.target instanceof HTMLTextAreaElement)) return;
+        // While an input method composes a character, Enter confirms it.
+        if (event.isComposing) return;
+        event.preventDefault();
+        form.current?.requestSubmit();
+      }}
+    >
+      <label class="wide">
+        {isFirst ? "Question" : "Next question"}
+        <textarea
+          rows={3}
+          dir="auto"
+          value={draft}
+          onInput={(event) => setDraft(event.currentTarget.value)}
+        />
+      </label>
+      <p class="links">
+        <button type="submit">Ask</button>
+        <button type="button" disabled={!isRunning} onClick={onStop}>
+          Stop
+        </button>
+        {!isFirst && (
+          <button type="button" onClick={onClear}>
+            New chat
+          </button>
+        )}
+        {children(draft)}
+        <span class="muted">
+          <kbd>Enter</kbd> asks, <kbd>Shift</kbd> <kbd>Enter</kbd> begins a new line, <kbd>Esc</kbd> stops
+        </span>
+      </p>
+    </form>
+  );
+}
