@@ -218,7 +218,7 @@ test("two models answer one question side by side, and the answers can be judged
   const world = await newWorld();
   const { server, hone, modelId } = world;
   const { entity, project, name, base_model: base } = await hone.models.get(modelId);
-  const { page, close } = await openPage(server, { at: "#/chat" });
+  const { page, close } = await openPage(server, { at: "#/chat?max_tokens=8" });
   await page.getByLabel("Model", { exact: true }).fill(`${entity}/${project}/${name}`);
   await page.getByRole("button", { name: "Add a model" }).click();
   await page.getByLabel("Model 2").fill(base);

@@ -47,7 +47,7 @@ test(
     for (const id of trained) await finish(server, id);
 
     const { page, close } = await openPage(server, { at: `#/models/${ids[0]}` });
-    await page.getByRole("link", { name: "Overlay with other models" }).click();
+    await page.getByRole("link", { name: "Overlay with others" }).click();
     const add = page.getByRole("combobox", { name: "Add a model" });
     for (const name of ["p/fast", "p/stalled"]) await add.selectOption({ label: name });
     await page.getByRole("list", { name: "Runs" }).getByRole("link", { name: "stalled" }).waitFor();

@@ -74,7 +74,7 @@ export function JobView({ hone, id }: { readonly hone: Hone; readonly id: string
         <section aria-labelledby="steps">
           <h2 id="steps">Curves over steps</h2>
           <p class="links">
-            <a href={addressOf("runs", [], { of: "jobs", ids: id })}>Overlay with other jobs</a>
+            <a href={addressOf("runs", [], { of: "jobs", ids: id })}>Overlay with others</a>
           </p>
           <ChartBoard curves={curves} />
         </section>
