@@ -60,6 +60,10 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   "rollout list": ["hone rollout list p/agent", "hone rollout list p/agent --json"],
   "retention show": ["hone retention", "hone retention show --entity acme --json"],
   "retention sweep": ["hone retention sweep --dry-run"],
+  "traces dataset": [
+    "hone traces dataset games --dry-run",
+    "hone traces dataset games --kind preference --score quality --out pairs.jsonl",
+  ],
   "rules list": ["hone rules", "hone rules list --project p --json"],
   "rules add": [
     "hone rules add p thumbs --reactions 👍=1,👎=0",

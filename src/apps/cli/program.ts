@@ -24,6 +24,7 @@ import { addRolloutCommand } from "./rollouts/rollout-command.ts";
 import { addRulesCommand } from "./rules/rules-command.ts";
 import { addRecordingCommands } from "./recordings/recording-commands.ts";
 import { addStartCommand } from "./start/start-command.ts";
+import { addTracesCommand } from "./traces/traces-command.ts";
 import { addTopCommand } from "./top/top-command.ts";
 import { addFeedbackCommand } from "./feedback/feedback-command.ts";
 import { addWebhooksCommand } from "./webhooks/webhooks-command.ts";
@@ -48,6 +49,7 @@ export function createProgram(limits: SettingsOverrides = {}): Command {
   addQueuesCommand(program);
   addAnnotateCommand(program);
   addFeedbackCommand(program);
+  addTracesCommand(program);
   addWebhooksCommand(program);
   addKeysCommand(program);
   addRetentionCommand(program);

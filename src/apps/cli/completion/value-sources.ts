@@ -23,6 +23,7 @@ export const valueSources: Readonly<Record<string, Readonly<Record<string, Value
   "models trajectories": { name: "trained", "--out": "files", "--job": "jobs" },
   "completions list": { "--model": "versions" },
   "feedback export": { "--out": "files" },
+  "traces dataset": { "--out": "files" },
   "jobs show": { id: "jobs" },
   "jobs sft": { model: "trained", file: "files" },
   "jobs preference": { model: "trained", file: "files", "--terms": "files" },
