@@ -60,6 +60,9 @@ async function fill({ hone, modelId }: World): Promise<void> {
     additional_histories: [{ messages_and_choices: [question, reply], tools: null }],
     reward: 0.75,
     metrics: { right: true, distance: 12.5 },
+    auto_metrics: { duration: 7.25 },
+    logs: ["asked the map"],
+    start_time: "2026-01-02T03:04:05Z",
     metadata: { scenario_id: "north" },
   };
   await hone.trajectories.log(modelId, { split: "val", trajectory_groups: [{ trajectories: [whole] }] });
@@ -100,11 +103,14 @@ test(
     await detail.getByText("−1.200 (30.1 %)").waitFor();
     await tokens.getByRole("option").nth(2).hover();
     await detail.getByText("−6.500 (0.15 %)").waitFor();
+    for (const text of ["7.25", "1 log line"]) await page.getByText(text).first().waitFor();
     await page.getByText("JSON", { exact: true }).click();
     await page.getByRole("region", { name: "JSON" }).getByText('"scenario_id": "north"').waitFor();
     await page.getByRole("heading", { level: 1 }).focus();
     await page.keyboard.press("p");
     await page.getByRole("heading", { name: "Trajectory 60" }).waitFor();
+    await page.getByRole("link", { name: "Trajectory 59, reward 0.58" }).click();
+    await page.getByRole("heading", { name: "Trajectory 59" }).waitFor();
     await close();
   },
 );

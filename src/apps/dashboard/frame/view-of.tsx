@@ -8,6 +8,7 @@ import { Overview } from "../overview/overview.tsx";
 
 const Annotate = lazyView(async () => (await import("../annotating/annotate.tsx")).Annotate);
 const ChatView = lazyView(async () => (await import("../views/chat.tsx")).ChatView);
+const EvaluationView = lazyView(async () => (await import("../views/evaluation.tsx")).EvaluationView);
 const JobGroups = lazyView(async () => (await import("../jobs/job-groups.tsx")).JobGroups);
 const JobView = lazyView(async () => (await import("../views/job.tsx")).JobView);
 const Jobs = lazyView(async () => (await import("../views/jobs.tsx")).Jobs);
@@ -30,6 +31,8 @@ export function viewOf({ view, parts: [id, number] }: Place, { hone }: Session):
       return <Overview hone={hone} />;
     case "models":
       return id === undefined ? <Models hone={hone} /> : <ModelView key={id} hone={hone} id={id} />;
+    case "evaluation":
+      return id === undefined ? <Models hone={hone} /> : <EvaluationView key={id} hone={hone} modelId={id} />;
     case "jobs":
       if (id === undefined) return <Jobs hone={hone} />;
       return number === "groups" ? (

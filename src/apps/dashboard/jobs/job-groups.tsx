@@ -5,6 +5,7 @@ import { shortNumber } from "../components/numbers.ts";
 import { shortId } from "../components/short-id.ts";
 import { Facts, Shown, View, WideTable } from "../components/shown.tsx";
 import { type GroupRow, groupRows } from "../trajectories/group-rows.ts";
+import { Members } from "../trajectories/members.tsx";
 import { addressOf } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
 import { NotTrained } from "./job-data.tsx";
@@ -90,35 +91,6 @@ function Groups({ job, groups, isWhole }: JobData) {
         </tbody>
       </WideTable>
     </>
-  );
-}
-
-/** Links to the trajectories of a group, each with its reward. */
-export function Members({
-  group: { members },
-  modelId,
-  current = "",
-}: {
-  readonly group: Pick<GroupRow, "members">;
-  readonly modelId: string;
-  /** Id of the trajectory that the view shows. */
-  readonly current?: string;
-}) {
-  return (
-    <span class="members">
-      {members.map(({ id, index, reward, answer }, place) => (
-        <a
-          key={id}
-          href={addressOf("trajectories", [modelId, id])}
-          title={answer}
-          aria-label={`Trajectory ${index + 1}, reward ${shortNumber(reward)}`}
-          aria-current={id === current ? "page" : undefined}
-          data-row={place === 0 ? true : undefined}
-        >
-          {shortNumber(reward)}
-        </a>
-      ))}
-    </span>
   );
 }
 

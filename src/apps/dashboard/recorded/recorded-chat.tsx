@@ -3,6 +3,7 @@ import type { RecordedCompletion } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { FeedbackPanel } from "../feedback/feedback-panel.tsx";
 import { isOnChoice } from "../feedback/references.ts";
+import { shortNumber } from "../components/numbers.ts";
 import { Facts, Shown, View, When } from "../components/shown.tsx";
 import { RawJson } from "../trajectories/raw-json.tsx";
 import { LevelLegend } from "../trajectories/token-text.tsx";
@@ -73,6 +74,13 @@ function Turns({ chat }: { readonly chat: RecordedCompletion }) {
   );
 }
 
+/** Returns how long the answer took, with the mean speed of its tokens. */
+function latencyText({ started_at: startedAt, ended_at: endedAt, usage }: RecordedCompletion): string {
+  const seconds = (Date.parse(endedAt) - Date.parse(startedAt)) / 1000;
+  if (seconds <= 0) return "under 1 ms";
+  return `${shortNumber(seconds)} s, ${shortNumber(usage.completion_tokens / seconds)} tokens/s`;
+}
+
 function About({ chat }: { readonly chat: RecordedCompletion }) {
   const { usage, sampling, metadata } = chat;
   return (
@@ -84,6 +92,7 @@ function About({ chat }: { readonly chat: RecordedCompletion }) {
           ["project", chat.project_id],
           ["requested by", chat.owner],
           ["answered", <When at={chat.ended_at} />],
+          ["duration", latencyText(chat)],
           ["tokens", `${usage.prompt_tokens} in the prompt, ${usage.completion_tokens} in the answer`],
           ["temperature", sampling === null ? "–" : String(sampling.temperature)],
           ["request", chat.request_id],

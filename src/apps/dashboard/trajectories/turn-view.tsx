@@ -1,5 +1,5 @@
 // Shows a turn of a conversation: its role, its text, and its tool calls.
-import type { Branch, ToolCall, Turn } from "./turns.ts";
+import { type Branch, indentedJson, type ToolCall, type Turn } from "./turns.ts";
 import { TokenText } from "./token-text.tsx";
 
 /** Maximum number of characters that are shown of a text before the user asks for the rest. */
@@ -45,7 +45,7 @@ function TurnView({ turn, index }: { readonly turn: Turn; readonly index: number
         </details>
       )}
       {tokens === null ? (
-        text !== "" && <LongText text={text} />
+        text !== "" && <TurnText text={text} isResult={toolCallId !== null} />
       ) : (
         <TokenText tokens={tokens} label={`Tokens of turn ${index + 1}`} />
       )}
@@ -68,15 +68,25 @@ function CallView({ call }: { readonly call: ToolCall }) {
   );
 }
 
+/** Text of a turn. Results of tools are often JSON, which is indented. */
+function TurnText({ text, isResult }: { readonly text: string; readonly isResult: boolean }) {
+  const json = isResult ? indentedJson(text) : null;
+  return json === null ? <LongText text={text} /> : <LongText text={json} isCode />;
+}
+
 function LongText({ text, isCode = false }: { readonly text: string; readonly isCode?: boolean }) {
   const [first, rest] = [text.slice(0, textLengthMax), text.slice(textLengthMax)];
   return (
     <>
-      <div class={isCode ? "said code" : "said"}>{first}</div>
+      <div class={isCode ? "said code" : "said"} dir="auto">
+        {first}
+      </div>
       {rest !== "" && (
         <details>
           <summary>{rest.length} more characters</summary>
-          <div class={isCode ? "said code" : "said"}>{rest}</div>
+          <div class={isCode ? "said code" : "said"} dir="auto">
+            {rest}
+          </div>
         </details>
       )}
     </>

@@ -1,7 +1,7 @@
 // Tests of converting a stored trajectory to the turns that the page shows.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { branchesOf } from "./turns.ts";
+import { branchesOf, indentedJson } from "./turns.ts";
 
 const plain = { thoughts: null, toolCalls: [], toolCallId: null, finishReason: null, tokens: null };
 
@@ -57,4 +57,15 @@ test("shows additional histories as branches, and accepts malformed messages of 
     ],
   );
   assert.deepEqual(branches[1].turns[0].toolCalls, [{ id: null, name: "unnamed", argumentsText: "{" }]);
+});
+
+test("indents results that are JSON objects or lists, and leaves other texts", () => {
+  assert.deepEqual(['{"a":[1]}', "[]", "59.9", '"north"', "in Oslo {", "null"].map(indentedJson), [
+    '{\n  "a": [\n    1\n  ]\n}',
+    "[]",
+    null,
+    null,
+    null,
+    null,
+  ]);
 });

@@ -85,10 +85,16 @@ function callOf(call: Body): ToolCall {
 
 function indented(given: unknown): string {
   if (typeof given !== "string") return JSON.stringify(given ?? {}, null, 2);
+  return indentedJson(given) ?? given;
+}
+
+/** Returns a JSON object or list with indentation; null for other texts. */
+export function indentedJson(text: string): string | null {
   try {
-    return JSON.stringify(JSON.parse(given), null, 2);
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? JSON.stringify(value, null, 2) : null;
   } catch {
-    return given;
+    return null;
   }
 }
 

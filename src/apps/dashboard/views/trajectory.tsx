@@ -5,6 +5,7 @@ import { FeedbackPanel } from "../feedback/feedback-panel.tsx";
 import { callIn } from "../feedback/references.ts";
 import { shortNumber } from "../components/numbers.ts";
 import { Facts, Shown, View, When } from "../components/shown.tsx";
+import { Siblings } from "../trajectories/members.tsx";
 import { metricText } from "../trajectories/metric-text.ts";
 import { RawJson } from "../trajectories/raw-json.tsx";
 import { LevelLegend } from "../trajectories/token-text.tsx";
@@ -51,6 +52,7 @@ export function TrajectoryView({
             <Turns trajectory={trajectory} />
             <aside>
               <Judgement trajectory={trajectory} />
+              <Siblings hone={hone} modelId={modelId} of={trajectory} />
               <Shown loaded={model}>
                 {(owner) => <FeedbackPanel hone={hone} subject={subjectOf(owner, trajectory)} />}
               </Shown>
@@ -81,13 +83,32 @@ function Turns({ trajectory }: { readonly trajectory: StoredTrajectory }) {
           {turns.length === 0 && <p class="muted">This conversation has no messages.</p>}
         </section>
       ))}
+      <Logs of={trajectory["logs"]} />
       <RawJson value={trajectory} />
     </div>
   );
 }
 
+/** Lines that the client logged with the trajectory. */
+function Logs({ of: logs }: { readonly of: unknown }) {
+  if (!Array.isArray(logs) || logs.length === 0) return null;
+  const lines = logs.map((line) => (typeof line === "string" ? line : JSON.stringify(line)));
+  return (
+    <details>
+      <summary>
+        {lines.length} log {lines.length === 1 ? "line" : "lines"}
+      </summary>
+      <div class="said code">{lines.join("\n")}</div>
+    </details>
+  );
+}
+
 function Judgement({ trajectory }: { readonly trajectory: StoredTrajectory }) {
-  const metrics = Object.entries(numbersIn(trajectory["metrics"]));
+  const metrics = Object.entries({
+    ...numbersIn(trajectory["auto_metrics"]),
+    ...numbersIn(trajectory["metrics"]),
+  });
+  const startTime = trajectory["start_time"];
   const { source, source_id: sourceId, recorded_at: recordedAt } = trajectory;
   const metadata = { ...trajectory.group_metadata, ...objectIn(trajectory["metadata"]) };
   return (
@@ -104,6 +125,7 @@ function Judgement({ trajectory }: { readonly trajectory: StoredTrajectory }) {
               sourceText(trajectory)
             ),
           ],
+          ...(typeof startTime === "string" ? [["started", <When at={startTime} />] as const] : []),
           ["stored", <When at={recordedAt} />],
           ["group", `${trajectory.group_index + 1}, attempt ${trajectory.index + 1}`],
           ["versions", versionsText(trajectory)],

@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { TrajectoryOutline } from "../../client/api.ts";
+import { evaluationRows, evaluationSummary } from "./evaluation-rows.ts";
+
+const outline = (prompt: string, reward: number): TrajectoryOutline => ({
+  id: `${prompt} ${reward}`,
+  source: "log",
+  source_id: "l",
+  split: "val",
+  step: 0,
+  recorded_at: "2026-01-01T00:00:00Z",
+  group_index: 0,
+  index: 0,
+  reward,
+  metrics: {},
+  reply_count: 1,
+  token_count: 1,
+  has_logprobs: false,
+  prompt,
+  answer: "",
+});
+
+const versions = [
+  [outline("a", 0), outline("a", 1), outline("b", 1), outline("c", 0.5)],
+  [outline("a", 1), outline("b", 0.25), outline("c", 0.5), outline("d", 9)],
+];
+
+test("compares mean rewards per prompt, in each order", () => {
+  const seen = (order: "change" | "gain" | "loss") =>
+    evaluationRows(versions, order).map(({ prompt, difference }) => [prompt, difference]);
+  const [a, b, c, d] = [
+    ["a", 0.5],
+    ["b", -0.75],
+    ["c", 0],
+    ["d", null],
+  ];
+  assert.deepEqual(seen("change"), [b, a, c, d]);
+  assert.deepEqual(seen("gain"), [a, c, b, d]);
+  assert.deepEqual(seen("loss"), [b, c, a, d]);
+  const [first] = evaluationRows(versions, "gain");
+  assert.deepEqual(
+    first?.cells.map((cell) => [cell?.meanReward, cell?.outlines.length]),
+    [
+      [0.5, 2],
+      [1, 1],
+    ],
+  );
+});
+
+test("sums up over the prompts that all versions answered", () => {
+  assert.deepEqual(evaluationSummary(evaluationRows(versions, "change")), {
+    meanRewards: [2 / 3, 1.75 / 3],
+    sharedCount: 3,
+    better: 1,
+    worse: 1,
+    equal: 1,
+  });
+  assert.deepEqual(evaluationSummary([]).meanRewards, []);
+});

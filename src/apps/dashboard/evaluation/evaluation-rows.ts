@@ -1,0 +1,83 @@
+// Compares versions by their rewards for the same prompts. Has no side effects.
+import type { TrajectoryOutline } from "../../client/api.ts";
+
+/** Trajectories of one version for one prompt. */
+export interface EvaluationCell {
+  readonly meanReward: number;
+  readonly outlines: readonly TrajectoryOutline[];
+}
+
+export interface EvaluationRow {
+  /** Beginning of the prompt. */
+  readonly prompt: string;
+  /** A cell for each version; null if the version has no trajectory for the prompt. */
+  readonly cells: readonly (EvaluationCell | null)[];
+  /** Reward of the last version minus reward of the first; null if one of them is unknown. */
+  readonly difference: number | null;
+}
+
+/** Orders of the rows, with their titles. */
+export const rowOrders = { change: "largest change", loss: "largest loss", gain: "largest gain" } as const;
+export type RowOrder = keyof typeof rowOrders;
+
+const rankOf: { readonly [O in RowOrder]: (difference: number) => number } = {
+  change: (difference) => -Math.abs(difference),
+  loss: (difference) => difference,
+  gain: (difference) => -difference,
+};
+
+/** @param versions trajectories of each version, which may have several for a prompt */
+export function evaluationRows(
+  versions: readonly (readonly TrajectoryOutline[])[],
+  order: RowOrder,
+): readonly EvaluationRow[] {
+  const byPrompt = versions.map((outlines) => {
+    const found = new Map<string, readonly TrajectoryOutline[]>();
+    for (const outline of outlines)
+      found.set(outline.prompt, [...(found.get(outline.prompt) ?? []), outline]);
+    return found;
+  });
+  const prompts = [...new Set(byPrompt.flatMap((found) => [...found.keys()]))];
+  const rank = ({ difference }: EvaluationRow): number =>
+    difference === null ? Infinity : rankOf[order](difference);
+  return prompts
+    .map((prompt) => {
+      const cells = byPrompt.map((found) => cellOf(found.get(prompt) ?? []));
+      const [first, last] = [cells[0] ?? null, cells.at(-1) ?? null];
+      const difference = first === null || last === null ? null : last.meanReward - first.meanReward;
+      return { prompt, cells, difference };
+    })
+    .toSorted((one, other) => (rank(one) === rank(other) ? 0 : rank(one) - rank(other)));
+}
+
+function cellOf(outlines: readonly TrajectoryOutline[]): EvaluationCell | null {
+  if (outlines.length === 0) return null;
+  const sum = outlines.reduce((total, { reward }) => total + reward, 0);
+  return { meanReward: sum / outlines.length, outlines };
+}
+
+export interface EvaluationSummary {
+  /** Mean over the prompts that all versions answered, for each version; NaN without such prompts. */
+  readonly meanRewards: readonly number[];
+  readonly sharedCount: number;
+  /** Numbers of prompts on which the last version is better than the first, worse, and equal. */
+  readonly better: number;
+  readonly worse: number;
+  readonly equal: number;
+}
+
+export function evaluationSummary(rows: readonly EvaluationRow[]): EvaluationSummary {
+  const shared = rows.filter(({ cells }) => cells.every((cell) => cell !== null));
+  const width = rows[0]?.cells.length ?? 0;
+  const meanOf = (column: number): number =>
+    shared.reduce((sum, { cells }) => sum + (cells[column]?.meanReward ?? 0), 0) / shared.length;
+  const countOf = (sign: number): number =>
+    rows.filter(({ difference }) => difference !== null && Math.sign(difference) === sign).length;
+  return {
+    meanRewards: Array.from({ length: width }, (_, column) => meanOf(column)),
+    sharedCount: shared.length,
+    better: countOf(1),
+    worse: countOf(-1),
+    equal: countOf(0),
+  };
+}
