@@ -43,6 +43,12 @@ function rolloutAttempts(other: Things, own: Things): Readonly<Record<string, re
       ]),
     ),
     ...Object.fromEntries(
+      ["chat", "generate"].map((name) => [
+        `POST ${route}/:rollout_id/api/${name}`,
+        each(`/api/${name}`, (url) => post(url, { ...conversation, ...answered.text, stream: false }, 404)),
+      ]),
+    ),
+    ...Object.fromEntries(
       ["models", "models/*", "preview/base-models"].map((name) => [
         `GET ${route}/:rollout_id/v1/${name}`,
         each(`/v1/${name.replace("*", "tiny")}`, (url) => get(url, 404)),

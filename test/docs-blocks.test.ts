@@ -25,6 +25,7 @@ const says: Readonly<Record<string, RegExp>> = {
   "docs/guides/model-memory.md": /perplexity/,
   "docs/guides/models.md": /small/,
   "docs/guides/observability.md": /request answered|listening/,
+  "docs/guides/ollama.md": /Paris/,
   "docs/guides/openai-fine-tuning.md": /^I am the lookup agent\.$[\s\S]*^reward 1$/m,
   "docs/guides/recorded-chats.md": /Paris/,
   "docs/guides/retention.md": /recordings/,
@@ -88,6 +89,7 @@ const declared: Readonly<Record<string, readonly (readonly [start: string, reaso
     ["npx hone models fit", "asks the hub; src/apps/server/model-fit/fit-models.test.ts"],
     ["npx hone models add HuggingFaceTB", "asks the hub; src/inference/models/library/add-from-hub.test.ts"],
   ],
+  "docs/guides/ollama.md": [["export OLLAMA_HOST", "needs Python; tools/conformance/ollama"]],
   "docs/guides/postgres.md": [["createdb", "needs PostgreSQL; test/postgres.test.ts"]],
   "docs/guides/prefill-and-decode.md": [
     ["HONE_TRANSFER_SECRET", "needs two servers; test/passed-prompts.test.ts"],

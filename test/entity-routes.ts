@@ -1,6 +1,7 @@
 // Requests for every route of the API by a caller who knows ids of another entity. They try each id in each field that
 // takes one, in each form that the API accepts. Each request has its expected status; the test fails if a route is missing here.
 import { agentAttempts } from "./agent-routes.ts";
+import { ollamaAttempts } from "./ollama-routes.ts";
 import { groupsOf, jobOf, recordOf, type Request, rewardTerms, ruleOf, type Things } from "./two-entities.ts";
 
 export interface Attempt extends Request {
@@ -60,6 +61,7 @@ export const openRoutes: readonly string[] = [
 export function attemptsWith(other: Things, own: Things): Readonly<Record<string, readonly Attempt[]>> {
   return {
     ...agentAttempts(other, own),
+    ...ollamaAttempts(other),
     "POST /v1/chat/completions": answers(other, "/v1/chat/completions", conversation),
     "POST /v1/chat/completions/": answers(other, "/v1/chat/completions/", conversation),
     "POST /tokenize": answers(other, "/tokenize", { prompt: "Hi" }),
@@ -657,7 +659,9 @@ function lists(url: string, { entity, project, name, modelId }: Things): readonl
 }
 
 /** Returns names of another entity's models as a chat may write them, with the expected status of each. */
-function modelNames(other: Things): readonly (Pick<Attempt, "status" | "statusOfNone"> & { name: string })[] {
+export function modelNames(
+  other: Things,
+): readonly (Pick<Attempt, "status" | "statusOfNone"> & { name: string })[] {
   const full = fullNameOf(other);
   const { entity, project, name, modelId, jobId, versionId, requestId } = other;
   const uris = [`x:///${full}`, `x://${full}`, `wandb-artifact:///${full}`, `<scheme>:///${full}`];
@@ -671,7 +675,7 @@ function modelNames(other: Things): readonly (Pick<Attempt, "status" | "statusOf
 }
 
 /** @param prompt prompt in the form that the route takes */
-function answers(other: Things, url: string, prompt: object): readonly Attempt[] {
+export function answers(other: Things, url: string, prompt: object): readonly Attempt[] {
   const body = { ...prompt, max_tokens: 1, seed: 1 };
   const named = modelNames(other).map(({ name, ...status }) => ({
     ...post(url, { ...body, model: name }, 0),

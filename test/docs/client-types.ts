@@ -98,7 +98,7 @@ class Types {
     if (values !== undefined) return values.map((value) => JSON.stringify(value)).join(" | ");
     if (type === "array") {
       const item = this.text(items ?? {}, place);
-      return `readonly ${isUnion(items ?? {}) ? `(${item})` : item}[]`;
+      return `readonly ${isUnion(items ?? {}) || item.startsWith("readonly ") ? `(${item})` : item}[]`;
     }
     if (type === "object") return this.#object(schema, place);
     return scalars[type ?? ""] ?? "unknown";

@@ -70,6 +70,7 @@ import {
   tableStatsForm,
 } from "../../src/api/wire/weave/tables.ts";
 import { constrainedChats, schemaKeywords } from "./constrained-chats.ts";
+import { ollamaRequests } from "./valid-ollama.ts";
 import { namesIn, type FuzzedWorld, type ValidRequest } from "./valid-request.ts";
 import { tinkerRequests } from "./valid-tinker.ts";
 import { traceRequests } from "./valid-traces.ts";
@@ -499,6 +500,7 @@ export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
         { names: namesIn(countForm.schema), schema: countForm.schema },
       ),
     ]),
+    ...ollamaRequests(),
     get("/v1/models?limit=1&after_id=tiny", { headers: { "anthropic-version": "2023-06-01" } }),
     post(
       "/v1/kv-transfers",

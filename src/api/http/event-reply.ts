@@ -11,20 +11,30 @@ import { errorAnswerFor } from "./anthropic/dialect.ts";
 import type { ErrorBody } from "./errors.ts";
 import { abandonedSignal } from "./request-scope.ts";
 import type { HttpSettings } from "./settings.ts";
-import { EventStream, type EventStreamOptions, IdleStreamError, eventStreamHeaders } from "./sse.ts";
+import {
+  EventStream,
+  type EventStreamOptions,
+  IdleStreamError,
+  eventStreamHeaders,
+  linesType,
+} from "./sse.ts";
 
 /**
  * Sends the headers of an event stream with status 200. An error that occurs later can no longer change this status.
  *
- * @param form options for streams with named events, ids, or a keep-alive event
+ * @param form options for streams with named events, ids, lines, or a keep-alive event
  */
 export function openEventStream(
   reply: FastifyReply,
   { clock, settings }: { readonly clock: Clock; readonly settings: HttpSettings },
-  form: Pick<EventStreamOptions, "isNamed" | "hasIds" | "keepAliveEvent"> = { isNamed: false },
+  form: Pick<EventStreamOptions, "isNamed" | "hasIds" | "isLines" | "keepAliveEvent"> = { isNamed: false },
 ): EventStream {
   reply.hijack();
-  reply.raw.writeHead(200, { ...(reply.getHeaders() as Record<string, string>), ...eventStreamHeaders });
+  reply.raw.writeHead(200, {
+    ...(reply.getHeaders() as Record<string, string>),
+    ...eventStreamHeaders,
+    ...(form.isLines === true ? { "content-type": linesType } : {}),
+  });
   const stream = new EventStream(reply.raw, {
     ...form,
     tenant: reply.request.caller.entity,

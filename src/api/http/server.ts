@@ -23,6 +23,8 @@ import { answerUnroutedRequests, trackAnswers, refuseConnection } from "./refuse
 import { Connections } from "./connections.ts";
 import { measureRequests } from "./measures/request-metrics.ts";
 import { traceRequests } from "./measures/request-trace.ts";
+import { sentError } from "./ollama/dialect.ts";
+import { ollamaRoutes } from "./ollama/ollama-routes.ts";
 import { tinkerRoutes } from "./tinker/tinker-routes.ts";
 import { RouteTable } from "./route-table.ts";
 import { addAnsweringRoute, chatCompletionRoute } from "./routes/answer-chat.ts";
@@ -200,6 +202,11 @@ export async function createHttpServer(
     addAnsweringRoute(scope, dependencies, answering, messageRoute);
     tokenCountRoute(scope, dependencies, bodies);
     embeddingRoute(scope, dependencies, answering);
+    await scope.register(async (ollama) => {
+      // Ollama ignores the content type of a body, so its documentation's calls of curl send none that fits.
+      takeBodies(ollama, settings, budget, ["*"]);
+      ollamaRoutes(ollama, dependencies, answering);
+    });
     structuredOutputRoutes(scope, dependencies, bodies);
     servedModelRoutes(scope, dependencies);
     ownKeyRoute(scope);
@@ -274,7 +281,7 @@ function answerError(
   reply: FastifyReply,
   { logger }: HttpDependencies,
 ): void {
-  const answer = errorAnswerFor(translateError(error, request), request);
+  const answer = sentError(errorAnswerFor(translateError(error, request), request), request);
   if (answer.status >= 500) {
     const fields = {
       requestId: request.id,

@@ -67,6 +67,23 @@ test("writes one data line per event, and [DONE]", async () => {
   assert.deepEqual(sink.texts, ['data: {"a":"\\n"}\n\n', "data: [DONE]\n\n"]);
 });
 
+test("writes lines of JSON for clients of Ollama, and a blank before a late line", async () => {
+  const sink = new FakeSink();
+  const clock = new FakeClock();
+  const form = { isNamed: false, isLines: true } as const;
+  const events = new EventStream(sink, { ...form, clock, idleMs: 60_000, keepAliveMs: 10_000 });
+  await events.send({ a: 1 }, { a: 2 });
+  await clock.advance(10_000);
+  await events.send({ a: 3 });
+  await events.done();
+  assert.deepEqual(sink.texts, ['{"a":1}\n{"a":2}\n', " ", '{"a":3}\n', ""]);
+  const lines = sink.texts.join("").trimEnd().split("\n");
+  assert.deepEqual(
+    lines.map((line) => JSON.parse(line) as object),
+    [{ a: 1 }, { a: 2 }, { a: 3 }],
+  );
+});
+
 test("combines the writes of one round of the event loop", async () => {
   const { sink, events } = stream();
   assert.equal(sink.corks, 1);

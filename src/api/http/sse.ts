@@ -1,6 +1,6 @@
 // Server-sent events as OpenAI's clients read them: `data: <JSON>` lines with `[DONE]` at the end, or events named by
-// their type without `[DONE]`. A stream waits for a slow client, and ends if the client reads nothing for too long.
-// While there is nothing else to send, it sends keep-alives.
+// their type without `[DONE]`, or for Ollama's clients lines of JSON. A stream waits for a slow client, and ends if the
+// client reads nothing for too long. While there is nothing else to send, it sends keep-alives.
 import { nextTick } from "node:process";
 import type { Clock } from "../../base/domain/clock.ts";
 import { loopTurns } from "../../base/domain/sharing/loop-turns.ts";
@@ -27,6 +27,8 @@ export interface EventStreamOptions {
   readonly isNamed: boolean;
   /** True if each event has an `id`, from which a client can resume the stream. */
   readonly hasIds?: boolean;
+  /** True to send each event as one line of JSON (`application/x-ndjson`) instead of a server-sent event. */
+  readonly isLines?: boolean;
   /** Time in milliseconds after which the stream ends if its client reads nothing. */
   readonly idleMs: number;
   /**
@@ -52,6 +54,7 @@ export class EventStream {
   readonly #isNamed: boolean;
   readonly #tenant: string;
   readonly #hasIds: boolean;
+  readonly #isLines: boolean;
   readonly #idleMs: number;
   readonly #keepAliveText: string;
   readonly #over = new AbortController();
@@ -67,9 +70,12 @@ export class EventStream {
     this.#isNamed = options.isNamed;
     this.#tenant = options.tenant ?? keyless;
     this.#hasIds = options.hasIds ?? false;
+    this.#isLines = options.isLines ?? false;
     this.#idleMs = options.idleMs;
     const { keepAliveEvent: event } = options;
-    this.#keepAliveText = event === undefined ? ": keep-alive\n\n" : this.#textOf(event);
+    // A stream of lines has no comments. A blank before the next line's JSON changes nothing for clients.
+    const silent = this.#isLines ? " " : ": keep-alive\n\n";
+    this.#keepAliveText = event === undefined ? silent : this.#textOf(event);
     this.#sentAtMs = options.clock.monotonicMs();
     if (sink.destroyed) this.#over.abort(waitOver);
     else sink.once("close", () => this.#over.abort(waitOver));
@@ -99,17 +105,26 @@ export class EventStream {
   }
 
   #textOf(event: unknown): string {
-    return `${this.#headOf(event)}data: ${escapeLineEnds(JSON.stringify(event))}\n\n`;
+    return `${this.#headOf(event)}${escapeLineEnds(JSON.stringify(event))}${this.#tail}`;
+  }
+
+  get #tail(): string {
+    return this.#isLines ? "\n" : "\n\n";
   }
 
   #headOf(event: unknown): string {
+    if (this.#isLines) return "";
+    return `${this.#fieldsOf(event)}data: `;
+  }
+
+  #fieldsOf(event: unknown): string {
     return (this.#isNamed ? nameLine(event) : "") + (this.#hasIds ? idLine(event) : "");
   }
 
   /** Sends a long event in pieces. Pauses between pieces let other requests run. */
   async #sendLong(head: string, data: object): Promise<void> {
     this.#isWithinEvent = true;
-    let text = `${head}data: `;
+    let text = head;
     for (const piece of jsonPieces(data)) {
       if (typeof piece === "string") text += escapeLineEnds(piece);
       if (typeof piece === "string" && text.length < lengthBetweenPauses) continue;
@@ -119,7 +134,7 @@ export class EventStream {
       await loopTurns.next(this.#tenant);
     }
     this.#isWithinEvent = false;
-    await this.#write(`${text}\n\n`);
+    await this.#write(text + this.#tail);
   }
 
   async #write(text: string | Uint8Array): Promise<void> {
@@ -144,7 +159,7 @@ export class EventStream {
   }
 
   /**
-   * Ends the stream, with `[DONE]` unless events are named. Resolves when the client has received everything, or when
+   * Ends the stream, with `[DONE]` unless events are named or lines. Resolves when the client has received everything, or when
    * the idle time is over.
    */
   async done(): Promise<void> {
@@ -152,7 +167,7 @@ export class EventStream {
     if (this.#sink.destroyed) return;
     const isClosed = this.#first("close");
     this.#hasEnded = true;
-    this.#sink.end(this.#isNamed ? "" : "data: [DONE]\n\n");
+    this.#sink.end(this.#isNamed || this.#isLines ? "" : "data: [DONE]\n\n");
     if ((await isClosed) === "idle") this.#sink.destroy();
   }
 
@@ -213,6 +228,9 @@ function nameLine(data: unknown): string {
   const { type } = data;
   return typeof type === "string" ? `event: ${type}\n` : "";
 }
+
+/** Media type of a stream whose events are lines of JSON. */
+export const linesType = "application/x-ndjson";
 
 export const eventStreamHeaders = {
   "content-type": "text/event-stream; charset=utf-8",

@@ -22,6 +22,8 @@ import {
   type ReadCountRequest,
   type ReadMessagesRequest,
 } from "./messages/read-messages-request.ts";
+import { readOllamaChat, readOllamaGenerate, type ReadOllama } from "./ollama/read-request.ts";
+import { readOllamaEmbed, readOllamaEmbeddings, type ReadOllamaEmbed } from "./ollama/embed.ts";
 import { readEmbedding, type ReadEmbedding } from "./embeddings/embedding-request.ts";
 import { readResponsesRequest, type ReadResponsesRequest } from "./responses/read-responses-request.ts";
 import { readPreferenceJob, type ReadPreferenceJob } from "./preferences/preference-job.ts";
@@ -66,6 +68,10 @@ interface BodyKinds {
   readonly message: ReadMessagesRequest;
   readonly "token count": ReadCountRequest;
   readonly embedding: ReadEmbedding;
+  readonly "Ollama chat": ReadOllama;
+  readonly "Ollama completion": ReadOllama;
+  readonly "Ollama embed": ReadOllamaEmbed;
+  readonly "Ollama embeddings": ReadOllamaEmbed;
   readonly "constraint check": ReadConstraintCheck;
   readonly tokenization: ReadTokenization;
   readonly detokenization: ReadDetokenization;
@@ -131,6 +137,10 @@ export const bodyTasks: { readonly [Kind in BodyKind]: (body: SentBody) => BodyT
   message: request(readMessagesRequest),
   "token count": request(readCountRequest),
   embedding: whole((bytes, limits) => readEmbedding(parseJsonBody(bytes, limits.json))),
+  "Ollama chat": request(readOllamaChat),
+  "Ollama completion": request(readOllamaGenerate),
+  "Ollama embed": whole((bytes, limits) => readOllamaEmbed(parseJsonBody(bytes, limits.json))),
+  "Ollama embeddings": whole((bytes, limits) => readOllamaEmbeddings(parseJsonBody(bytes, limits.json))),
   tokenization: whole((bytes, limits) => readTokenization(parseJsonBody(bytes, limits.json), limits)),
   detokenization: whole((bytes, limits) => readDetokenization(parseJsonBody(bytes, limits.json))),
   "constraint check": whole((bytes, limits) =>

@@ -1,6 +1,7 @@
 // Replaces the domain's field names in faults and messages by the fields that the client knows. No other module does
 // this.
 import { ServiceError } from "../../base/domain/service-error.ts";
+import { summary } from "../../base/validation/findings.ts";
 
 /**
  * Location in the request of each field, keyed by the domain's name for the field. Names within a group are dotted
@@ -33,14 +34,15 @@ export function locate(error: unknown, fieldPaths: FieldPaths): unknown {
   });
 }
 
-/** Returns the error with each fault's location replaced by the result of `moved`. */
+/** Returns the error with each fault's location replaced by the result of `moved`, also in its message. */
 export function relocate(error: unknown, moved: (location: readonly string[]) => readonly string[]): unknown {
   if (!(error instanceof ServiceError) || error.constructor !== ServiceError) return error;
-  const { code, message, retryAfterSeconds, obstacle } = error;
+  const { code, retryAfterSeconds, obstacle } = error;
+  const faults = error.faults.map((fault) => ({ ...fault, location: moved(fault.location) }));
   return new ServiceError({
     code,
-    message,
-    faults: error.faults.map((fault) => ({ ...fault, location: moved(fault.location) })),
+    message: error.message === summary(error.faults) ? summary(faults) : error.message,
+    faults,
     cause: error,
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
     ...(obstacle === undefined ? {} : { obstacle }),

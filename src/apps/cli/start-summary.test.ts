@@ -13,7 +13,8 @@ test("prints the address, the location of the key, and for each model which form
     keyValueBytes: 0,
     device: { device: "cpu" as const, reason: "" },
     memoryBytes: 1,
-    files: { weightBytes: 1, license: null },
+    files: null,
+    weightsHash: null,
   });
   const summary = startSummary(
     {

@@ -133,7 +133,7 @@ async function composeServer(
       },
       bases: createBaseCheck({ models: versions, bases: baseNames, weightsOf, clock }),
     },
-    baseModels: () => listedBases(baseNames, { bases, failed }),
+    baseModels: () => listedBases(baseNames, { bases, failed, weightsOf }),
     directory: models.directory,
     isServing,
     isDraining: () => progress.isDraining,

@@ -304,6 +304,8 @@ export interface ChatHeader {
     | null;
   /** A sentence about how Hone interpreted the request; null if there is nothing to say. */
   readonly notice: string | null;
+  /** Durations in milliseconds of stages before the answer: finding and loading the model, and computing the prompt. */
+  readonly stages: { readonly loadMs: number; readonly promptMs: number };
 }
 
 /** Part of a tool call that one generation step added. Deltas with the same `index` belong to the same call. */

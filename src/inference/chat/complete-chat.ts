@@ -29,7 +29,7 @@ import {
   createVllmMetrics,
   type VllmMetrics,
 } from "./measures/chat-metrics.ts";
-import { noUsage, startTimeline, type ChatTimeline } from "./measures/chat-timeline.ts";
+import { computeStages, noUsage, startTimeline, type ChatTimeline } from "./measures/chat-timeline.ts";
 import { toGenAiRequest, traceChat } from "./measures/trace-chat.ts";
 import { AdaptersInUse } from "../models/registry/version-uses.ts";
 import type { ModelDirectory, ResolvedModel } from "../models/registry/model-directory.ts";
@@ -226,7 +226,8 @@ class Completion implements ChatCompletion {
             timeline.waitedMs = reader.waitedMs;
             metrics.firstOutput(base.model.name, timeline.computedMs - timeline.requestedMs);
             this.#recording = this.#record(plan, reader.choiceCount, startedAt);
-            this.#header = headerOf(plan, reader, { createdAt: clock.now(), passed: this.#passed });
+            const stages = computeStages(timeline);
+            this.#header = headerOf(plan, reader, { createdAt: clock.now(), passed: this.#passed, stages });
             this.#count(base.model.name);
             yield [];
           }
@@ -416,7 +417,11 @@ class Completion implements ChatCompletion {
 function headerOf(
   { header, notices }: GenerationPlan,
   reader: DeltaReader,
-  { createdAt, passed }: { readonly createdAt: Date; readonly passed: PassedPrompt | null },
+  {
+    createdAt,
+    passed,
+    stages,
+  }: Pick<ChatHeader, "createdAt" | "stages"> & { readonly passed: PassedPrompt | null },
 ): ChatHeader {
   const { promptLogprobs, choiceCount, isPromptHeld, passedOn } = reader;
   const place = passed?.place ?? null;
@@ -425,7 +430,7 @@ function headerOf(
   const heldAt = seal !== undefined && passedOn !== null ? { parameters: seal(passedOn) } : own;
   const unheld = place !== null && heldAt === null ? [noRoom] : [];
   const notice = [...notices, ...reader.notices, ...(passed?.notices ?? []), ...unheld].join("; ") || null;
-  return { ...header, createdAt, promptLogprobs, choiceCount, heldAt, notice };
+  return { ...header, createdAt, promptLogprobs, choiceCount, heldAt, notice, stages };
 }
 
 const noRoom = "The prompt is not held for another server: prompts already held leave no room for it.";

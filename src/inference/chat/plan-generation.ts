@@ -23,7 +23,10 @@ import type { ServedBase } from "./served-base.ts";
 export interface GenerationPlan {
   readonly generation: GenerationRequest;
   /** Fields of the header that are known before anything is computed. */
-  readonly header: Omit<ChatHeader, "createdAt" | "promptLogprobs" | "choiceCount" | "heldAt" | "notice">;
+  readonly header: Omit<
+    ChatHeader,
+    "createdAt" | "promptLogprobs" | "choiceCount" | "heldAt" | "notice" | "stages"
+  >;
   /** Notices for the client, one sentence each. */
   readonly notices: readonly string[];
   /** The model's end token, which is not reported as a stop reason; null if that token does not end the answer. */

@@ -41,7 +41,8 @@ const rows: readonly Row[] = [
   // Identity and capabilities: every scope gives access to these routes, because clients need them to use any other
   // route.
   {
-    pattern: /^\S+ (\/v1\/models\b|\/v1\/preview\/(key|base-models|summary)$|\/server_info$|\/graphql$)/,
+    pattern:
+      /^\S+ (\/v1\/models\b|\/v1\/preview\/(key|base-models|summary)$|\/server_info$|\/graphql$|\/api\/(version|tags|ps|show|pull|copy|create|push)$)/,
     reads: everyScope,
     writes: everyScope,
   },
@@ -53,11 +54,11 @@ const rows: readonly Row[] = [
   },
   {
     pattern:
-      /^POST (\/(de)?tokenize|\/v1\/(chat\/completions\/?|completions|responses|messages(\/count_tokens)?|embeddings|preview\/structured-outputs\/check))$/,
+      /^POST (\/(de)?tokenize|\/api\/(chat|generate|embed|embeddings)|\/v1\/(chat\/completions\/?|completions|responses|messages(\/count_tokens)?|embeddings|preview\/structured-outputs\/check))$/,
     reads: [],
     writes: ["chat"],
   },
-  { pattern: /^\S+ \/api\/v1\//, reads: ["train"], writes: ["train"] },
+  { pattern: /^\S+ \/api\/(v1\/|delete$)/, reads: ["train"], writes: ["train"] },
   {
     pattern: /^\S+ \/v1\/(files|uploads|fine_tuning)\b/,
     reads: ["train", "read"],
@@ -90,11 +91,11 @@ const rows: readonly Row[] = [
 ];
 
 /** Beginning of the routes that call a model in a rollout. The rest of such a route is that of the usual route. */
-const rolloutPrefix = /^\/v1\/preview\/models\/[^/]+\/rollouts\/[^/]+(?=\/v1\/)/;
+const rolloutPrefix = /^\/v1\/preview\/models\/[^/]+\/rollouts\/[^/]+(?=\/(?:v1|api)\/)/;
 
 /** Routes that use POST although they only read, because their input does not fit into a URL. */
 const readByPost =
-  /^POST (\/feedback\/(query|history|export|stats)|\/annotation_queues(\/[^/]+\/items)?\/(query|stats)|\/(obj|call)\/read|\/(objs|table)\/query|\/(table|calls)\/query_stats|\/refs\/read_batch|\/calls\/stream_query|\/file\/content|\/api\/v1\/(client\/(dynamic_)?config|session_heartbeat|telemetry|get_info|weights_info|forward|asample|retrieve_future))$/;
+  /^POST (\/api\/(show|pull|copy|create|push)|\/feedback\/(query|history|export|stats)|\/annotation_queues(\/[^/]+\/items)?\/(query|stats)|\/(obj|call)\/read|\/(objs|table)\/query|\/(table|calls)\/query_stats|\/refs\/read_batch|\/calls\/stream_query|\/file\/content|\/api\/v1\/(client\/(dynamic_)?config|session_heartbeat|telemetry|get_info|weights_info|forward|asample|retrieve_future))$/;
 
 /** Routes that add records such as feedback and traces, or train a live model, often many times per second. */
 const recordsData =

@@ -15,6 +15,8 @@ export interface AnswerSchemas {
   readonly bytes?: object;
   readonly protobuf?: object;
   readonly lines?: object;
+  /** Schema of each line of a streamed answer. */
+  readonly ndjson?: object;
   readonly csv?: object;
   readonly parquet?: object;
 }
@@ -27,6 +29,7 @@ const mediaTypes = {
   bytes: "application/octet-stream",
   protobuf: "application/x-protobuf",
   lines: "application/jsonl",
+  ndjson: "application/x-ndjson",
   csv: "text/csv",
   parquet: "application/vnd.apache.parquet",
 } as const;

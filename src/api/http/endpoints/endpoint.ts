@@ -35,6 +35,8 @@ interface EndpointGroup {
    */
   readonly fieldPaths?: FieldPaths;
   readonly options?: RouteShorthandOptions;
+  /** Documents answers whose errors do not have the common error body; by default `answered`. */
+  readonly answered?: typeof answered;
 }
 
 interface Endpoint<Route extends string, Query, Body, Found> extends AnswerSchemas {
@@ -141,7 +143,7 @@ export function endpoints(app: FastifyInstance, group: EndpointGroup): AddEndpoi
 }
 
 function documentation(
-  { tag, scheme }: EndpointGroup,
+  { tag, scheme, answered: documented = answered }: EndpointGroup,
   endpoint: Endpoint<string, ObjectSchema | undefined, BodyForm<ObjectSchema> | undefined, unknown>,
   names: readonly PathParameterName[],
 ): object {
@@ -156,7 +158,7 @@ function documentation(
     ...(names.length === 0 ? {} : { params: { type: "object", properties: Object.fromEntries(parameters) } }),
     ...(query === undefined ? {} : { querystring: query }),
     ...(body === undefined ? {} : { body: body.schema }),
-    response: answered(endpoint.answer, endpoint),
+    response: documented(endpoint.answer, endpoint),
     tags: [tag],
     ...(scheme === undefined ? {} : { security: [{ [scheme]: [] }] }),
     ...endpoint.documented,

@@ -19,6 +19,7 @@ import { answerBytes, sendAnswer } from "../bodies/write-answer.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import type { ErrorBody } from "../errors.ts";
 import { finishStream, waitBeforeStreaming, openEventStream } from "../event-reply.ts";
+import { writeNotices } from "../input/notices.ts";
 import { nameIgnored } from "../input/read-input.ts";
 import { writeStandings } from "../limits/admission.ts";
 import { toAbortReason, refuseInvalidRequestId } from "../request-lifecycle.ts";
@@ -38,7 +39,7 @@ export interface Answering {
 }
 
 /** Converts the steps of one completion to the events of a stream. */
-interface StreamWriter<Step> {
+export interface StreamWriter<Step> {
   /** Returns the events to send before the first step. At that time, `usage` has only the tokens of the prompt. */
   begin?(usage: ChatUsage): readonly object[];
   add(step: Step): readonly object[];
@@ -48,13 +49,13 @@ interface StreamWriter<Step> {
 }
 
 /** Collects the steps of one completion into a complete answer. */
-interface AnswerWriter<Step> {
+export interface AnswerWriter<Step> {
   add(step: Step): void;
   end(usage: ChatUsage): object;
 }
 
 /** A request whose body has been read, with the functions that run and answer it. */
-interface PreparedChat<Step> {
+export interface PreparedChat<Step> {
   readonly ignored: readonly string[];
   /** Notes for the client, in sentences, about how the server understood the request. */
   readonly notices: readonly string[];
@@ -69,6 +70,8 @@ interface PreparedChat<Step> {
   stream(header: ChatHeader, take: TakeBytes): StreamWriter<Step>;
   /** True if each event of the stream has a name. The name is the event's type. */
   readonly isNamed?: boolean;
+  /** True to stream lines of JSON instead of server-sent events. */
+  readonly isLines?: boolean;
   /** Event that keeps the connection alive while there is nothing to send; if absent, a comment is sent. */
   readonly keepAliveEvent?: object;
   /**
@@ -79,7 +82,7 @@ interface PreparedChat<Step> {
 }
 
 /** Begins one completion of the request. `located` adds field paths to the errors of this completion. */
-type BeginChat = (
+export type BeginChat = (
   chat: ChatRequest,
   options: BeginOptions & { readonly located: (error: unknown) => unknown },
 ) => Promise<ChatCompletion>;
@@ -175,6 +178,7 @@ async function stream<Step>(
   await waitBeforeStreaming(beginning, dependencies);
   const events = openEventStream(reply, dependencies, {
     isNamed: asked.isNamed ?? false,
+    isLines: asked.isLines ?? false,
     ...(asked.keepAliveEvent === undefined ? {} : { keepAliveEvent: asked.keepAliveEvent }),
   });
   let writer: StreamWriter<Step> | null = null;
@@ -197,15 +201,6 @@ async function stream<Step>(
  */
 function writeCall(reply: FastifyReply, { recordedAs }: Pick<ChatCompletion, "recordedAs">): void {
   if (recordedAs !== null) reply.header("x-hone-call", callReference(recordedAs));
-}
-
-function writeNotices(reply: FastifyReply, notices: readonly string[]): void {
-  if (notices.length > 0) reply.header("x-hone-notice", inHeader(notices.join("; ")));
-}
-
-/** Replaces each character that a header cannot contain with `?`. */
-function inHeader(text: string): string {
-  return text.replaceAll(/[^\x20-\x7e]/g, "?");
 }
 
 /** The route POST /v1/chat/completions: reads chat requests and writes answers in OpenAI's format. */

@@ -46,3 +46,11 @@ test("says whether a file does not exist or the page was not built", async () =>
   const unbuilt = await serverWith(new Map()).inject("/");
   assert.match(unbuilt.json<{ message: string }>().message, /was not built.*npm run build/);
 });
+
+test("answers clients of Ollama, which accept no HTML, in Ollama's words", async () => {
+  const app = serverWith(page);
+  const ask = async (accept: string): Promise<string> =>
+    (await app.inject({ url: "/", headers: { accept } })).body;
+  assert.equal(await ask("application/json"), "Ollama is running");
+  for (const accept of ["*/*", "text/html,application/json;q=0.9"]) assert.equal(await ask(accept), "<p>");
+});

@@ -11,6 +11,8 @@ const yearSeconds = 31_536_000;
 
 export function pageRoutes(app: FastifyInstance, { page }: Pick<HttpDependencies, "page">): void {
   app.get("/", { schema: { hide: true } }, async (request, reply) => {
+    if (isOllamasProbe(request.headers.accept))
+      return await reply.type("text/plain").send("Ollama is running");
     const index = (await page()).get("index.html");
     if (index === undefined) {
       const message =
@@ -29,5 +31,15 @@ export function pageRoutes(app: FastifyInstance, { page }: Pick<HttpDependencies
       reply.header("cache-control", `public, max-age=${yearSeconds}, immutable`);
       return await sendSiteFile(asset, request, reply);
     },
+  );
+}
+
+/**
+ * True if a client probes the address as that of an Ollama server. Ollama's clients accept only JSON or plain text, but
+ * browsers accept HTML, and most other programs accept anything.
+ */
+function isOllamasProbe(accept: string | undefined): boolean {
+  return (
+    accept !== undefined && /application\/json|text\/plain/.test(accept) && !/text\/html|\*\/\*/.test(accept)
   );
 }

@@ -4,6 +4,8 @@ import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { assert } from "../../../base/domain/assert.ts";
 import type { ApiDocument, Media, Operation } from "./api-document.ts";
 import { errorSchema } from "../../wire/error.ts";
+import { ollamaErrorSchema } from "../../wire/ollama/error.ts";
+import { isOllamas } from "../ollama/dialect.ts";
 
 export interface Answer {
   readonly method: string;
@@ -32,12 +34,12 @@ export function checkAnswer(document: ApiDocument, answer: Answer): void {
   if (operation === null && status < 400) return;
   const content: Readonly<Record<string, Media>> | undefined =
     operation === null
-      ? { "application/json": { schema: errorSchema } }
+      ? { "application/json": { schema: isOllamas(url) ? ollamaErrorSchema : errorSchema } }
       : (operation.responses[status] ?? operation.responses[`${Math.floor(status / 100)}XX`])?.content;
   const schema = content?.[mediaType]?.schema;
   const route = `${method} ${url.split("?", 1)[0]} ${status}`;
   assert(schema !== undefined, `the document says nothing of ${mediaType} as an answer of ${route}`);
-  for (const value of mediaType === "text/event-stream" ? eventsIn(body) : [valueOf(mediaType, body)]) {
+  for (const value of valuesIn(mediaType, body)) {
     // An error during a stream is an event with the error body. The schema of the stream's events does not include it.
     const isError = typeof value === "object" && value !== null && "detail" in value && !("type" in value);
     const validate = validator(isError && mediaType === "text/event-stream" ? errorSchema : schema);
@@ -70,8 +72,15 @@ function eventsIn(body: string): readonly unknown[] {
     .map((line) => JSON.parse(line.slice("data: ".length)) as unknown);
 }
 
-function valueOf(mediaType: string, body: string): unknown {
-  return mediaType === "application/json" ? JSON.parse(body) : body;
+/** Returns the values that the schema of this media type describes: the answer, or each event or line of a stream. */
+function valuesIn(mediaType: string, body: string): readonly unknown[] {
+  if (mediaType === "text/event-stream") return eventsIn(body);
+  if (mediaType === "application/x-ndjson")
+    return body
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as object);
+  return [mediaType === "application/json" ? JSON.parse(body) : body];
 }
 
 function validator(schema: object): ValidateFunction {

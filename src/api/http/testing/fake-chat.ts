@@ -90,6 +90,7 @@ export class FakeChat implements ChatPort {
       promptLogprobs: null,
       heldAt: null,
       notice,
+      stages: { loadMs: 2, promptMs: 3 },
       logprobs: !wantsLogprobs ? "off" : request.output.logprobs === undefined ? "token-id" : "text",
       tokenIds: {
         top: request.output.returnTokenIds ?? false,

@@ -42,14 +42,17 @@ export function embeddingsBody(
 ): object {
   const data = embeddings.map((values, index) => {
     take(values.byteLength);
-    const text = encoding === "base64" ? () => JSON.stringify(base64Of(values)) : () => numbersOf(values);
+    const text = encoding === "base64" ? () => JSON.stringify(base64Of(values)) : () => vectorText(values);
     return { object: "embedding", index, embedding: new JsonText(text) };
   });
   return { object: "list", data, model, usage: { prompt_tokens: tokenCount, total_tokens: tokenCount } };
 }
 
-/** Writes nine significant digits. They distinguish all 32-bit floats, and further digits carry no information. */
-function numbersOf(values: Float32Array): string {
+/**
+ * Returns a vector as JSON, with nine significant digits. They distinguish all 32-bit floats, and further digits carry
+ * no information.
+ */
+export function vectorText(values: Float32Array): string {
   return `[${Array.from(values, (value) => Number(value.toPrecision(9))).join(",")}]`;
 }
 

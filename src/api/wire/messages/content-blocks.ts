@@ -3,8 +3,7 @@
 import { createHash } from "node:crypto";
 import { assert } from "../../../base/domain/assert.ts";
 import type { ChatDelta, ToolCallDelta } from "../../../base/domain/chat.ts";
-import { isObject } from "../../../base/validation/findings.ts";
-import { JsonText } from "../json-text.ts";
+import { argumentsOf } from "../tool-arguments.ts";
 
 /** An event of a stream. Its name is the same as its type. */
 export type MessageEvent = { readonly type: string } & Readonly<Record<string, unknown>>;
@@ -104,7 +103,7 @@ function blockBody(block: OpenBlock): object {
   const ended = {
     thinking: () => ({ thinking: text, signature: signatureOf(block) }),
     text: () => ({ text }),
-    tool_use: () => ({ input: inputOf(text) }),
+    tool_use: () => ({ input: argumentsOf(text) }),
   }[kind];
   return { ...startBody(block), ...ended() };
 }
@@ -118,22 +117,4 @@ const caller = { type: "direct" };
  */
 function signatureOf({ text }: OpenBlock): string {
   return createHash("sha256").update(text).digest("base64");
-}
-
-/**
- * Returns the arguments of a call as an object, with numbers as the model wrote them. If the text is no JSON object,
- * for example because the call was truncated, the object contains the text in the form in which Anthropic asks clients
- * to return it.
- */
-function inputOf(text: string): object {
-  const json = text === "" ? "{}" : text;
-  return isJsonObject(json) ? new JsonText(() => json) : { INVALID_JSON: text };
-}
-
-function isJsonObject(text: string): boolean {
-  try {
-    return isObject(JSON.parse(text));
-  } catch {
-    return false;
-  }
 }

@@ -37,7 +37,17 @@ export interface ListedBase {
     readonly weightBytes: number;
     /** License from the model card or license file; null if neither names one. */
     readonly license: string | null;
+    /** Format of the weights; null if they are not on this machine. */
+    readonly format: "gguf" | "safetensors" | null;
+    /** Name of the architecture in config.json, such as `llama`. */
+    readonly architecture: string;
+    /** Number of parameters, and length of the hidden states; null for models that only vLLM can compute. */
+    readonly size: { readonly parameterCount: number; readonly width: number } | null;
+    /** Precision in which the weights are computed, such as `float32`. */
+    readonly precision: string;
   } | null;
+  /** SHA-256 of the weights in hexadecimal form; null if unknown. */
+  readonly weightsHash: string | null;
 }
 
 /** A name that requests may use as their model, with its properties. */

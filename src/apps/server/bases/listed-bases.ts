@@ -8,12 +8,25 @@ import { listedReplies } from "./log-base.ts";
 import { loadFaultOf, loadFaults, type FailedBase } from "./failed-bases.ts";
 import type { EngineBase } from "./served-bases.ts";
 
-/** Returns the list entries of the named bases, in the order of `names`. */
+/**
+ * Returns the list entries of the named bases, in the order of `names`.
+ *
+ * @param weightsOf returns the hash of a base's weights; null if unknown
+ */
 export function listedBases(
   names: readonly string[],
-  { bases, failed }: { readonly bases: readonly EngineBase[]; readonly failed: readonly FailedBase[] },
+  {
+    bases,
+    failed,
+    weightsOf,
+  }: {
+    readonly bases: readonly EngineBase[];
+    readonly failed: readonly FailedBase[];
+    readonly weightsOf: (base: string) => string | null;
+  },
 ): readonly ListedBase[] {
-  const listed = [...bases.map(listedBase), ...failed.map(listedFailure)];
+  const served = bases.map((base) => ({ ...listedBase(base), weightsHash: weightsOf(base.model.name) }));
+  const listed = [...served, ...failed.map(listedFailure)];
   return names.flatMap((name) => listed.find((one) => one.name === name) ?? []);
 }
 
@@ -29,10 +42,11 @@ function listedFailure({ name, reason }: FailedBase): ListedBase {
     memoryBytes: 0,
     keyValueBytes: 0,
     files: null,
+    weightsHash: null,
   };
 }
 
-function listedBase(base: EngineBase): ListedBase {
+function listedBase(base: EngineBase): Omit<ListedBase, "weightsHash"> {
   return {
     name: base.model.name,
     contextLength: servedContextLength(base),

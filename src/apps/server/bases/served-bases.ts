@@ -1,6 +1,6 @@
 // The served base models. Facts about each base come from the small files in its folder. Its engine is loaded on use
 // if it fits in memory (inference/engine/model-swapping), and its text components are opened on use (base-texts).
-import { existsSync, statSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { present } from "../../../base/domain/assert.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
@@ -46,8 +46,6 @@ import { readyAtStart } from "../../../inference/engine/model-swapping/plan-room
 import type { ListedBase } from "../../../api/wire/models/served-model.ts";
 import { RemoteEngine } from "../../../inference/vllm/remote-engine.ts";
 import type { RemoteSettings } from "../../../inference/vllm/settings.ts";
-import { readFolderLicense } from "../../../inference/models/library/licenses.ts";
-import { hasWeights, weightFilesOf } from "../../../lib/model-files/weight-files.ts";
 import { readModelConfig } from "../../../inference/architectures/config/read-config.ts";
 import { mayBeRounded, readPrecision } from "../../../inference/architectures/weights.ts";
 import { readServedConfig } from "../../../inference/architectures/config/served-config.ts";
@@ -58,6 +56,7 @@ import { loadChatTemplate } from "../../../inference/chat-templates/load-chat-te
 import { loadTokenizer } from "../../../lib/tokenizer/tokenizer.ts";
 import { withToolsAsText } from "../../../inference/chat-templates/tools-as-text.ts";
 import { vocabularyOf } from "../constraints/vocabularies.ts";
+import { describeFiles } from "./describe-files.ts";
 import { logBase } from "./log-base.ts";
 import { createBaseTexts, type BaseTexts } from "./base-texts.ts";
 import { failedBase, failedBaseError, type FailedBase } from "./failed-bases.ts";
@@ -247,7 +246,7 @@ function baseMaker(
       onUnloaded: () => texts.letGo(),
       logger,
     });
-    const files = filesOf(model);
+    const files = describeFiles(model, weights);
     const facts = {
       defaults,
       replies,
@@ -269,15 +268,6 @@ function baseMaker(
 function deviceOf(precision: string | undefined, wanted: DeviceChoice): DeviceChoice {
   if (wanted.device === "cpu" || precision === undefined) return wanted;
   return { device: "cpu", reason: `only the processor computes weights in ${precision}` };
-}
-
-function filesOf({ folder, license }: BaseModel): EngineBase["files"] {
-  return {
-    weightBytes: hasWeights(folder)
-      ? weightFilesOf(folder).reduce((sum, file) => sum + statSync(file).size, 0)
-      : 0,
-    license: license ?? readFolderLicense(folder),
-  };
 }
 
 /** Checks at the start that a tokenizer exists, because the base reads the tokenizer only at its first use. */

@@ -1,6 +1,6 @@
 // Times of the stages of one chat request, and the request's outcome. Filled in while the request is answered; metrics
 // and traces read it after that. The clock is read a few times per request, but not for each token.
-import type { ChatFinish, ChatRequest, ChatUsage } from "../../../base/domain/chat.ts";
+import type { ChatFinish, ChatHeader, ChatRequest, ChatUsage } from "../../../base/domain/chat.ts";
 import type { ResolvedModel } from "../../models/registry/model-directory.ts";
 import type { GenerationPlan } from "../plan-generation.ts";
 
@@ -57,6 +57,22 @@ export function startTimeline(request: ChatRequest, requestedMs: number): ChatTi
     outcome: "cancelled",
     usage: noUsage,
     finishes: [],
+  };
+}
+
+/** Returns the durations that an answer's header reports, once the prompt is computed. */
+export function computeStages({
+  requestedMs,
+  modelReadyMs,
+  submittedMs,
+  waitedMs,
+  computedMs,
+}: ChatTimeline): ChatHeader["stages"] {
+  const submitted = submittedMs ?? requestedMs;
+  const elapsedMs = (computedMs ?? submitted) - submitted;
+  return {
+    loadMs: (modelReadyMs ?? requestedMs) - requestedMs,
+    promptMs: Math.max(0, elapsedMs - (waitedMs ?? 0)),
   };
 }
 

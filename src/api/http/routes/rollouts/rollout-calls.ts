@@ -7,6 +7,7 @@ import { rolloutPass } from "../../credentials/rollout-key.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { addAnsweringRoute, type Answering, chatCompletionRoute } from "../answer-chat.ts";
 import { completionRoute } from "../completions.ts";
+import { ollamaChatRoute, ollamaGenerateRoute } from "../../ollama/chat-routes.ts";
 import { reachModel } from "../reach.ts";
 import { responseRoute } from "../responses.ts";
 import { servedModelRoutes } from "../served-models.ts";
@@ -40,6 +41,8 @@ export async function rolloutCallRoutes(
       addAnsweringRoute(scope, dependencies, answering, completionRoute);
       addAnsweringRoute(scope, dependencies, answering, responseRoute);
       addAnsweringRoute(scope, dependencies, answering, messageRoute);
+      addAnsweringRoute(scope, dependencies, answering, ollamaChatRoute(dependencies));
+      addAnsweringRoute(scope, dependencies, answering, ollamaGenerateRoute(dependencies));
       tokenCountRoute(scope, dependencies, answering.bodies);
       servedModelRoutes(scope, dependencies);
     },

@@ -86,7 +86,7 @@ export const messageSchema = Type.Object(
   { ...named, title: "Message" },
 );
 
-const toolSchema = Type.Object(
+export const toolSchema = Type.Object(
   {
     type: Type.Enum(["function", "custom"], {
       description: "Type of the tool: `function` takes arguments, `custom` takes one string.",

@@ -1,0 +1,8 @@
+// Documents the answers of Ollama's routes, whose errors have Ollama's form.
+import { ollamaErrorSchema } from "../../wire/ollama/error.ts";
+import { answered, type AnswerSchemas } from "../documentation/document-routes.ts";
+
+/** Returns the `response` part of a route's schema. */
+export function ollamaAnswered(description: string, schemas: AnswerSchemas): object {
+  return { ...answered(description, schemas), "4xx": ollamaErrorSchema, "5xx": ollamaErrorSchema };
+}

@@ -1,0 +1,104 @@
+// Routes of Ollama's API that add and delete models. Trained models can be deleted; base models belong to the operator,
+// who adds and removes them with `hone models`.
+import type { FastifyInstance } from "fastify";
+import type { Caller } from "../../../base/domain/access.ts";
+import { cut, ServiceError } from "../../../base/domain/service-error.ts";
+import { parseModelName } from "../../../inference/models/registry/model-name.ts";
+import { deleteForm, emptySchema, pullForm, statusSchema } from "../../wire/ollama/library.ts";
+import { nameIn } from "../../wire/ollama/models.ts";
+import type { HttpDependencies } from "../dependencies.ts";
+import { endpoints } from "../endpoints/endpoint.ts";
+import { linesType } from "../sse.ts";
+import { ollamaAnswered } from "./answers.ts";
+
+/** Routes without a counterpart in Hone, each with the way to the same result. */
+const refused = {
+  copy: "Hone does not copy models under another name; `hone models create <project> <name> --from <model>` starts a new model from a version.",
+  create:
+    "Hone does not build models from a Modelfile. Add a base model with `hone models add`, send the system message with each request, or train a model.",
+  push: "Hone publishes no models; `hone models export` writes a version as files.",
+} as const;
+
+export function ollamaLibraryRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
+  const { directory } = dependencies;
+  const on = endpoints(app, {
+    tag: "models",
+    scheme: "bearer",
+    fieldPaths: { model: ["body", "model"], not_found: ["body", "model"] },
+    answered: ollamaAnswered,
+  });
+  on(
+    "POST /api/pull",
+    {
+      summary: "Confirm that a model is here, in Ollama's API",
+      description:
+        "Succeeds for a model that this server serves. It downloads none: only the operator adds base models, with `hone models add`.",
+      body: pullForm,
+      answer: "The progress.",
+      json: statusSchema,
+      ndjson: statusSchema,
+    },
+    async ({ body, caller, reply }) => {
+      const name = nameIn(body);
+      await directory.find(name, caller).catch((error: unknown) => {
+        throw isUnknown(error) ? notServed(name) : error;
+      });
+      if (body.stream === false) return { status: "success" };
+      const lines = ["pulling manifest", "success"].map((status) => `${JSON.stringify({ status })}\n`);
+      return reply.type(linesType).send(lines.join(""));
+    },
+  );
+  on(
+    "DELETE /api/delete",
+    {
+      summary: "Delete a trained model or one of its versions, in Ollama's API",
+      body: deleteForm,
+      answer: "Nothing.",
+      json: emptySchema,
+    },
+    async ({ body, caller }) => {
+      await deleteModel(dependencies, nameIn(body), caller);
+      return {};
+    },
+  );
+  for (const [name, message] of Object.entries(refused))
+    app.post(`/api/${name}`, { schema: { hide: true } }, () => {
+      throw new ServiceError({ code: "unsupported", message });
+    });
+}
+
+/**
+ * Deletes a model with its versions, or only the version that the name ends with.
+ *
+ * @throws ServiceError as `ModelDirectory.find`; `unsupported` for a base model; `conflict` for a version that is pinned
+ * or in use
+ */
+async function deleteModel(
+  { directory, models }: Pick<HttpDependencies, "directory" | "models">,
+  name: string,
+  caller: Caller,
+): Promise<void> {
+  const { modelId, step } = await directory.find(name, caller);
+  if (modelId === null || name === "") {
+    const message = `${cut(name)} is a base model, which only the operator can remove, with \`hone models remove\`.`;
+    throw new ServiceError({ code: "unsupported", message });
+  }
+  const model = await models.find(modelId, caller);
+  if (typeof parseModelName(name)?.version !== "number") return void (await models.delete(model));
+  const { pinned, inUse } = await models.deleteVersions(model, [step ?? 0]);
+  if (pinned.length + inUse.length === 0) return;
+  const reason = pinned.length > 0 ? "it is pinned" : "a training job starts from it";
+  throw new ServiceError({ code: "conflict", message: `${cut(name)} was not deleted, because ${reason}.` });
+}
+
+function isUnknown(error: unknown): boolean {
+  return error instanceof ServiceError && error.code === "not_found";
+}
+
+function notServed(name: string): ServiceError {
+  const message = `The model ${cut(name)} is not on this server, which downloads no models by itself. The operator adds one with \`hone models add\` and then restarts the server.`;
+  return new ServiceError({
+    code: "not_found",
+    faults: [{ location: ["model"], message, type: "not_found" }],
+  });
+}
