@@ -142,7 +142,13 @@ const house: Readonly<Record<string, Area>> = {
     rooms: {
       client: {
         mayImport: [],
-        vendors: ["openai", "@ai-sdk/openai-compatible", "@langchain/openai", "@openai/agents"],
+        vendors: [
+          "openai",
+          "@ai-sdk/openai-compatible",
+          "@langchain/openai",
+          "@openai/agents",
+          "@modelcontextprotocol/client",
+        ],
         areas: [],
       },
       dashboard: {
@@ -152,7 +158,11 @@ const house: Readonly<Record<string, Area>> = {
       },
       backup: { mayImport: [], vendors: [] },
       server: { mayImport: ["backup"], vendors: [] },
-      cli: { mayImport: ["client", "server"], vendors: ["commander"], areas: ["base", "lib"] },
+      cli: {
+        mayImport: ["client", "server"],
+        vendors: ["commander", "@modelcontextprotocol/server", "zod"],
+        areas: ["base", "lib"],
+      },
     },
   },
 };

@@ -6,7 +6,15 @@ import { commandsOf, examples } from "./examples.ts";
 import { createProgram } from "./program.ts";
 
 /** Commands without --json. They print no data, except the last two, which have their own formats. */
-const withoutJson = ["serve", "start", "completion", "complete", "models trajectories", "feedback export"];
+const withoutJson = [
+  "serve",
+  "start",
+  "mcp",
+  "completion",
+  "complete",
+  "models trajectories",
+  "feedback export",
+];
 
 const isHidden = (words: string): boolean => words === "complete";
 

@@ -53,6 +53,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   "jobs retry": ["hone jobs retry 2f1c6f5e-8a51-4a8e-9e57-0c1a7b3f9d10"],
   "jobs replay": ["hone jobs replay 2f1c6f5e-8a51-4a8e-9e57-0c1a7b3f9d10"],
   start: ["hone start claude", 'hone start codex --model p/agent -- exec "Fix the failing test."'],
+  mcp: ["hone mcp", "hone mcp --data /srv/hone/.hone --read-only"],
   "rollout run": [
     'hone rollout run --model p/agent --group fix-1 --reward-command ./check.sh -- claude -p "Fix the test."',
     "hone rollout run --model p/agent --reward-file reward.json -- node agent.js",

@@ -15,6 +15,7 @@ import { addJobsCommand } from "./commands/jobs.ts";
 import { addKeysCommand } from "./keys/keys-command.ts";
 import { addModelsCommand } from "./commands/models.ts";
 import { addLogsCommand } from "./logs/logs-command.ts";
+import { addMcpCommand } from "./mcp/mcp-command.ts";
 import { addOpenCommand } from "./commands/open.ts";
 import { addSchemasCommand } from "./commands/schemas.ts";
 import { addServeCommand } from "./commands/serve.ts";
@@ -63,6 +64,7 @@ export function createProgram(limits: SettingsOverrides = {}): Command {
   addLogsCommand(program);
   addOpenCommand(program);
   addStartCommand(program);
+  addMcpCommand(program);
   addCompletionCommands(program);
   addExamples(program);
   return program;

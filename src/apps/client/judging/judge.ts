@@ -38,35 +38,69 @@ export interface JudgeOptions<Task> {
  * @returns a judge that throws HoneError `broken_verdict` if it gets no valid verdict
  */
 export function judge<Task>(options: JudgeOptions<Task>): Judge<Task> {
-  const { mode = "rank", attempts = 2, rubric, showTask = textOfTask, showAttempt } = options;
+  const { showTask = textOfTask, showAttempt } = options;
+  requireRubric(options);
+  return ({ task, rollouts }, context) => {
+    const show = (order: readonly number[]): string =>
+      attemptsText(
+        order.map((index) => rollouts[index]),
+        showAttempt,
+      );
+    return verdict(options, { task: showTask(task), count: rollouts.length, show }, context);
+  };
+}
+
+/**
+ * Has a judge compare texts. @returns a score from 0 to 1 for each text @throws HoneError `broken_verdict` if the judge
+ * gives no valid verdict
+ */
+export async function judgeTexts(
+  options: Omit<JudgeOptions<string>, "showTask" | "showAttempt">,
+  { task, texts }: { readonly task: string; readonly texts: readonly string[] },
+  context: JudgeContext,
+): Promise<readonly number[]> {
+  requireRubric(options);
+  const show = (order: readonly number[]): string =>
+    order.map((index, position) => attempt(position, texts[index])).join("\n\n");
+  return verdict(options, { task, count: texts.length, show }, context);
+}
+
+function requireRubric({ rubric }: { readonly rubric: string }): void {
   if (rubric.trim() === "")
     throw new HoneError({ code: "invalid", param: "rubric", message: "The rubric is empty." });
-  return async ({ task, rollouts }, context) => {
-    const order = shuffledBy(
-      context.seed,
-      rollouts.map((_, index) => index),
-    );
-    const shown = order.map((index) => rollouts[index]);
-    const { schema, instruction, read } = verdicts[mode](rollouts.length);
-    const messages = [
-      { role: "system", content: `${instruction}\n\nRubric:\n${rubric}` },
-      { role: "user", content: `Task:\n${showTask(task)}\n\n${attemptsText(shown, showAttempt)}` },
-    ];
-    let why = "";
-    for (let attempt = 0; attempt < attempts; attempt++) {
-      const scores = await ask(options, context, { messages, schema, seed: seedOf(context.seed, attempt) })
-        .then(read)
-        .catch((error: unknown) => passing(error, context.signal));
-      // The scores are in the shown order; converts them to the callers' order.
-      if (typeof scores !== "string") return rollouts.map((_, index) => scores[order.indexOf(index)]);
-      why = scores;
-      if (attempt + 1 < attempts) await context.hone.platform.sleep(retryMs * 2 ** attempt, context.signal);
-    }
-    throw new HoneError({
-      code: "broken_verdict",
-      message: `The judge ${options.model} gave no verdict: ${why}`,
-    });
-  };
+}
+
+interface Compared {
+  readonly task: string;
+  readonly count: number;
+  /** Returns the text of all attempts, in the order of these indices. */
+  readonly show: (order: readonly number[]) => string;
+}
+
+async function verdict<Task>(
+  options: JudgeOptions<Task>,
+  { task, count, show }: Compared,
+  context: JudgeContext,
+): Promise<readonly number[]> {
+  const { mode = "rank", attempts = 2, rubric, model } = options;
+  const indices = Array.from({ length: count }, (_, index) => index);
+  const order = shuffledBy(context.seed, indices);
+  const { schema, instruction, read } = verdicts[mode](count);
+  const messages = [
+    { role: "system", content: `${instruction}\n\nRubric:\n${rubric}` },
+    { role: "user", content: `Task:\n${task}\n\n${show(order)}` },
+  ];
+  let why = "";
+  for (let tried = 0; tried < attempts; tried++) {
+    const scores = await ask(options, context, { messages, schema, seed: seedOf(context.seed, tried) })
+      .then(read)
+      .catch((error: unknown) => passing(error, context.signal));
+    // The scores are in the shown order; converts them to the callers' order.
+    if (typeof scores !== "string") return indices.map((index) => scores[order.indexOf(index)]);
+    why = scores;
+    if (tried + 1 < attempts) await context.hone.platform.sleep(retryMs * 2 ** tried, context.signal);
+  }
+  throw new HoneError({ code: "broken_verdict", message: `The judge ${model} gave no verdict: ${why}` });
 }
 
 const retryMs = 500;
