@@ -22,6 +22,7 @@ const says: Readonly<Record<string, RegExp>> = {
   "docs/guides/fine-tune.md": /^I am the lookup agent\.$/m,
   "docs/guides/keys.md": /^changed reports$[\s\S]*"object":"list"/m,
   "docs/guides/logits-processors.md": /chatcmpl-/,
+  "docs/guides/mcp.md": /rounds?: mean reward|Nothing was learned/,
   "docs/guides/model-memory.md": /perplexity/,
   "docs/guides/models.md": /small/,
   "docs/guides/observability.md": /request answered|listening/,
@@ -82,6 +83,7 @@ const declared: Readonly<Record<string, readonly (readonly [start: string, reaso
     ["sudo -u hone", "needs systemd and root; test/deploy.test.ts"],
   ],
   "docs/guides/distributed.md": [["export POSTGRES_PASSWORD", "needs Docker; test/deploy.test.ts"]],
+  "docs/guides/mcp.md": [["claude mcp add", "starts another program; tools/conformance/mcp/run.js"]],
   "docs/guides/model-memory.md": [
     ["npx hone serve --model qwen", "needs large files; test/models-on-demand.test.ts"],
   ],

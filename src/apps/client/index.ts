@@ -29,3 +29,12 @@ export type { RecordedTrajectory } from "./recording/recorded-trajectory.ts";
 export type { RecordedHistory } from "./recording/histories.ts";
 export type { AgentsModel } from "./recording/libraries.ts";
 export type { Fetch, RecordedCall } from "./recording/recording-fetch.ts";
+export { mcpTools, type McpToolsOptions } from "./tools/mcp-tools.ts";
+export type { McpAddress, McpClient, McpCommand, McpSource, McpTool } from "./tools/mcp-client.ts";
+export {
+  toolRollout,
+  type CalledTool,
+  type ToolAttempt,
+  type ToolRolloutOptions,
+} from "./tools/tool-rollout.ts";
+export type { ToolCallOptions, ToolResult, ToolSet } from "./tools/tool-set.ts";
