@@ -19,13 +19,14 @@ const Queues = lazyView(async () => (await import("../annotating/queues.tsx")).Q
 const RecordedChat = lazyView(async () => (await import("../recorded/recorded-chat.tsx")).RecordedChat);
 const RecordedChats = lazyView(async () => (await import("../recorded/recorded-chats.tsx")).RecordedChats);
 const Runs = lazyView(async () => (await import("../views/runs.tsx")).Runs);
+const TrainView = lazyView(async () => (await import("../views/train.tsx")).TrainView);
 const Trajectories = lazyView(async () => (await import("../views/trajectories.tsx")).Trajectories);
 const TrajectoryModels = lazyView(
   async () => (await import("../views/trajectory-models.tsx")).TrajectoryModels,
 );
 const TrajectoryView = lazyView(async () => (await import("../views/trajectory.tsx")).TrajectoryView);
 
-export function viewOf({ view, parts: [id, number] }: Place, { hone }: Session): ComponentChildren {
+export function viewOf({ view, parts: [id, number], query }: Place, { hone }: Session): ComponentChildren {
   switch (view) {
     case "":
       return <Overview hone={hone} />;
@@ -42,6 +43,8 @@ export function viewOf({ view, parts: [id, number] }: Place, { hone }: Session):
       );
     case "runs":
       return <Runs hone={hone} />;
+    case "train":
+      return <TrainView key={query.toString()} hone={hone} />;
     case "trajectories":
       if (id === undefined) return <TrajectoryModels hone={hone} />;
       return number === undefined ? (

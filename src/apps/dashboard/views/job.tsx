@@ -62,6 +62,11 @@ export function JobView({ hone, id }: { readonly hone: Hone; readonly id: string
               </p>
             )}
             <JobSettings job={job} />
+            {isFinished(job) && (
+              <p>
+                <a href={addressOf("train", [], { job: id })}>Train again with other settings</a>
+              </p>
+            )}
           </>
         )}
       </Shown>

@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { jobGroups } from "./again.ts";
+
+test("rebuilds the groups of a request from exported lines", () => {
+  const stored = {
+    source: "job",
+    source_id: "j",
+    split: "train",
+    step: 1,
+    recorded_at: "2026",
+    group_index: 0,
+  };
+  const groups = [
+    { ...stored, trajectory_count: 2, metadata: { scenario: "a" }, extra: { own: 1 } },
+    { ...stored, group_index: 1, trajectory_count: 1 },
+  ];
+  const row = (group: number, reward: number) => ({
+    ...stored,
+    group_index: group,
+    id: "7",
+    index: 0,
+    group_metadata: {},
+    group_metrics: {},
+    messages_and_choices: [],
+    reward,
+  });
+  assert.deepEqual(jobGroups(groups, [row(0, 1), row(1, 2), row(0, 3)]), [
+    {
+      metadata: { scenario: "a" },
+      own: 1,
+      trajectories: [
+        { messages_and_choices: [], reward: 1 },
+        { messages_and_choices: [], reward: 3 },
+      ],
+    },
+    { trajectories: [{ messages_and_choices: [], reward: 2 }] },
+  ]);
+});

@@ -1,0 +1,71 @@
+// Creates a job of reinforcement learning again, with the stored data of an earlier job and other settings.
+import type { BodyOf } from "../../client/calls/calls.ts";
+import type { TrainingJob } from "../../client/api.ts";
+import type { Hone } from "../../client/hone.ts";
+import { offeredSettings, type SettingName } from "./settings.ts";
+
+type Line = Readonly<Record<string, unknown>>;
+type JobBody = BodyOf<"POST /v1/preview/training-jobs">;
+
+/** Maximum size of a job's data, which the page holds in memory. */
+const bytesMax = 64_000_000;
+
+/** Returns the id of the new job. @throws Error if the job's data is too large for the page */
+export async function trainAgain(
+  hone: Hone,
+  job: TrainingJob,
+  changed: Readonly<Partial<Record<SettingName, number>>>,
+): Promise<string> {
+  const [groups, rows] = [await linesOf(hone, job, "groups"), await linesOf(hone, job, "jsonl")];
+  if (rows.length === 0) throw new Error("The data of this job is no longer stored.");
+  // The form has the offered settings, also if the user has emptied them.
+  const offered = new Set<string>(offeredSettings.map(({ rl }) => rl));
+  const changedBefore = Object.entries(job.experimental_config ?? {}).filter(
+    ([name]) => job.config_changed.includes(name) && !offered.has(name),
+  );
+  // Safe cast: the server sent the lines of a job that it had accepted.
+  const body = {
+    model_id: job.model_id,
+    trajectory_groups: jobGroups(groups, rows),
+    experimental_config: { ...Object.fromEntries(changedBefore), ...changed },
+  } as unknown as JobBody;
+  return (await hone.jobs.create(body)).id;
+}
+
+/** Fields of an exported line that say where its data was stored. They are not part of a request. */
+const place = ["source", "source_id", "split", "step", "recorded_at", "group_index"];
+const groupPlace = new Set([...place, "trajectory_count", "extra"]);
+const rowPlace = new Set([...place, "id", "index", "group_metadata", "group_metrics"]);
+
+/** Returns the groups of a request from exported groups and their exported trajectories. */
+export function jobGroups(groups: readonly Line[], rows: readonly Line[]): readonly object[] {
+  const without = (line: Line, names: ReadonlySet<string>): Line =>
+    Object.fromEntries(Object.entries(line).filter(([name]) => !names.has(name)));
+  return groups.map((group, index) => ({
+    ...without(group, groupPlace),
+    // An export nests the client's own fields of a group.
+    ...(group["extra"] as Line | undefined),
+    trajectories: rows.filter((row) => row["group_index"] === index).map((row) => without(row, rowPlace)),
+  }));
+}
+
+async function linesOf(hone: Hone, job: TrainingJob, format: "groups" | "jsonl"): Promise<readonly Line[]> {
+  const query = { source: "jobs", job_id: job.id, format } as const;
+  const decoder = new TextDecoder();
+  const parts: string[] = [];
+  let byteCount = 0;
+  for await (const bytes of await hone.trajectories.export(job.model_id, query)) {
+    byteCount += bytes.length;
+    if (byteCount > bytesMax)
+      throw new Error(
+        `The data of this job is larger than ${bytesMax / 1e6} MB; create the job over the API.`,
+      );
+    parts.push(decoder.decode(bytes, { stream: true }));
+  }
+  const lines = parts
+    .join("")
+    .split("\n")
+    .filter((line) => line !== "");
+  // Safe cast: an export has a JSON object per line.
+  return lines.map((line) => JSON.parse(line) as Line);
+}

@@ -1,0 +1,180 @@
+// View that creates a training job: from an uploaded file, or again from the data of an earlier job.
+import { useState } from "preact/hooks";
+import type { Hone } from "../../client/hone.ts";
+import { durationText } from "../components/numbers.ts";
+import { Facts, Shown, View } from "../components/shown.tsx";
+import { JobAgain } from "../training/job-again.tsx";
+import { estimate } from "../training/estimate.ts";
+import { RowPreview } from "../training/row-preview.tsx";
+import { SettingsFields } from "../training/settings-fields.tsx";
+import { settingsIn } from "../training/settings.ts";
+import { type FileKind, fileKinds, readRows, type TrainingRows } from "../training/training-rows.ts";
+import { addressOf, go, place } from "../router.ts";
+import { messageOf, useLoaded } from "../use-loaded.ts";
+
+/** Maximum size of a file that the page reads; the command line uploads larger files. */
+const fileBytesMax = 64_000_000;
+
+export function TrainView({ hone }: { readonly hone: Hone }) {
+  const { query } = place.value;
+  const jobId = query.get("job");
+  return (
+    <View title={jobId === null ? "New training job" : "Train again"}>
+      {jobId === null ? (
+        <FromFile hone={hone} modelId={query.get("model") ?? ""} />
+      ) : (
+        <JobAgain hone={hone} jobId={jobId} />
+      )}
+    </View>
+  );
+}
+
+function FromFile({ hone, modelId }: { readonly hone: Hone; readonly modelId: string }) {
+  const [model, setModel] = useState(modelId);
+  const [kind, setKind] = useState<FileKind>("sft");
+  const [file, setFile] = useState<File | null>(null);
+  const [state, setState] = useState<{ readonly isBusy: boolean; readonly failure: string | null }>({
+    isBusy: false,
+    failure: null,
+  });
+  const models = useLoaded(
+    (signal) => hone.models.list({ limit: 100, order: "desc" }, { signal }).first(),
+    [hone],
+  );
+  const read = useLoaded(async (): Promise<TrainingRows | null> => {
+    if (file === null) return null;
+    if (file.size > fileBytesMax)
+      throw new Error(
+        `The file has ${Math.ceil(file.size / 1e6)} MB; the page reads at most ${fileBytesMax / 1e6} MB. Use hone jobs sft or hone jobs preference.`,
+      );
+    return readRows(await file.text(), kind);
+  }, [file, kind]);
+  const create = async (form: HTMLFormElement): Promise<void> => {
+    if (file === null) return;
+    setState({ isBusy: true, failure: null });
+    try {
+      const uploaded = await hone.files.upload(file, file.name);
+      try {
+        const config = settingsIn(new FormData(form));
+        const job = await (kind === "sft"
+          ? hone.jobs.createSupervised({ model_id: model, training_data_url: uploaded.id, config })
+          : hone.jobs.createPreference({ model_id: model, file_id: uploaded.id, config }));
+        if (job.id !== null) go(addressOf("jobs", [job.id]));
+      } finally {
+        // The job has its own copy of the data.
+        await hone.files.delete(uploaded.id);
+      }
+    } catch (error) {
+      setState({ isBusy: false, failure: messageOf(error) });
+    }
+  };
+  const rows = read.value?.rows ?? [];
+  return (
+    <form
+      class="stacked"
+      aria-label="Training job"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void create(event.currentTarget);
+      }}
+    >
+      <div class="fields">
+        <label>
+          Model
+          <select required value={model} onChange={(event) => setModel(event.currentTarget.value)}>
+            <option value="">choose …</option>
+            {(models.value?.data ?? []).map(({ id, project, name }) => (
+              <option key={id} value={id}>
+                {project}/{name}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          Kind
+          <select
+            value={kind}
+            onChange={(event) => setKind(event.currentTarget.value === "preference" ? "preference" : "sft")}
+          >
+            {Object.entries(fileKinds).map(([name, title]) => (
+              <option key={name} value={name}>
+                {title}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          File, with a JSON object per line
+          <input
+            type="file"
+            accept=".jsonl,.ndjson,application/jsonl"
+            required
+            onChange={(event) => setFile(event.currentTarget.files?.[0] ?? null)}
+          />
+        </label>
+      </div>
+      <SettingsFields of="file" values={{}} />
+      <Shown loaded={read}>{(found) => found !== null && <Faults of={found} />}</Shown>
+      {rows.length > 0 && model !== "" && <Size hone={hone} modelId={model} rows={rows} kind={kind} />}
+      {state.failure !== null && (
+        <p class="failure" role="alert">
+          {state.failure}
+        </p>
+      )}
+      <button type="submit" disabled={state.isBusy || rows.length === 0}>
+        {state.isBusy ? "Creating the job …" : "Start the job"}
+      </button>
+      {rows.length > 0 && <RowPreview rows={rows} kind={kind} />}
+    </form>
+  );
+}
+
+function Faults({ of: { rows, faults } }: { readonly of: TrainingRows }) {
+  if (faults.length === 0) return null;
+  return (
+    <div class="warning" role="status">
+      <p>
+        {rows.length === 0 ? "No line can be trained on." : "Some lines cannot be trained on."} The server
+        refuses such a file.
+      </p>
+      <ul>
+        {faults.map((fault) => (
+          <li key={fault}>{fault}</li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+/** Number of rows and tokens, and the expected time of one pass. */
+function Size({
+  hone,
+  modelId,
+  ...data
+}: {
+  readonly hone: Hone;
+  readonly modelId: string;
+  readonly rows: TrainingRows["rows"];
+  readonly kind: FileKind;
+}) {
+  const loaded = useLoaded(
+    (signal) => estimate(hone, modelId, data, signal),
+    [hone, modelId, data.rows, data.kind],
+  );
+  return (
+    <Shown loaded={loaded}>
+      {({ tokens, isSampled, seconds }) => (
+        <Facts
+          of={[
+            ["rows", data.rows.length.toLocaleString("en")],
+            ["tokens", `${isSampled ? "about " : ""}${tokens.toLocaleString("en")}`],
+            [
+              "time of one pass",
+              seconds === null ? "unknown before the first job" : `about ${durationText(seconds)}`,
+            ],
+          ]}
+        />
+      )}
+    </Shown>
+  );
+}

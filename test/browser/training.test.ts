@@ -1,0 +1,70 @@
+// Tests in a real browser how a user starts training jobs: on an uploaded file that is previewed first, and again on
+// the data of an earlier job with other settings.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Hone } from "../../src/apps/client/hone.ts";
+import { serverOfFile } from "../running-server.ts";
+import { finish, registerModel, seenModel, submitJob } from "../served-jobs.ts";
+import { inBrowser, openPage, seriousFaults } from "./page-under-test.ts";
+
+const ofPage = serverOfFile({ flags: seenModel });
+
+test("a user uploads conversations, sees rows and tokens, and starts the job", inBrowser, async () => {
+  const server = ofPage();
+  const hone = new Hone({ baseUrl: server.url, apiKey: server.apiKey });
+  const modelId = await registerModel(server, "uploaded");
+  const { page, close } = await openPage(server, { at: `#/models/${modelId}` });
+  await page.getByRole("link", { name: "Train on a file" }).click();
+  const conversation = (answer: string) =>
+    JSON.stringify({
+      messages: [
+        { role: "user", content: "Hi" },
+        { role: "assistant", content: answer },
+      ],
+    });
+  const upload = (...lines: readonly string[]) =>
+    page.getByLabel("File, with a JSON object per line").setInputFiles({
+      name: "talks.jsonl",
+      mimeType: "application/jsonl",
+      buffer: Buffer.from(lines.join("\n")),
+    });
+  await upload("{", conversation("Ho"));
+  await page.getByText("Line 1: not a JSON object.").waitFor();
+  await upload(conversation("Ho"), conversation("Hey"), conversation("Hello"));
+  await page.getByText("unknown before the first job").waitFor();
+  await page.getByText(/^\d+$/).first().waitFor();
+  await page.locator("mark", { hasText: "Hey" }).waitFor();
+  assert.deepEqual(await seriousFaults(page), []);
+  await page.getByLabel("Learning rate").fill("0.002");
+  await page.getByLabel("Passes over the data").fill("2");
+  await page.getByRole("button", { name: "Start the job" }).click();
+  await page.getByText("succeeded").first().waitFor({ timeout: 90_000 });
+  const [job] = await hone.jobs.list({ model_id: modelId }).all();
+  const { kind, config_changed: changed, config, counts } = job ?? {};
+  assert.deepEqual(
+    [kind, changed, config?.epochs, counts?.trajectories],
+    ["sft", ["learning_rate", "epochs"], 2, 3],
+  );
+  assert.deepEqual(await hone.files.list().all(), []);
+  await close();
+});
+
+test("a user trains again on the data of a job with another learning rate", inBrowser, async () => {
+  const server = ofPage();
+  const hone = new Hone({ baseUrl: server.url, apiKey: server.apiKey });
+  const modelId = await registerModel(server, "again");
+  const first = await submitJob(server, modelId, 2);
+  await finish(server, first);
+  const { page, close } = await openPage(server, { at: `#/jobs/${first}`, colorScheme: "dark", width: 390 });
+  await page.getByRole("link", { name: "Train again with other settings" }).click();
+  assert.equal(await page.getByLabel("Learning rate").inputValue(), "0.001");
+  await page.getByLabel("Learning rate").fill("0.0005");
+  assert.deepEqual(await seriousFaults(page), []);
+  assert.equal(await page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0);
+  await page.getByRole("button", { name: "Start the job" }).click();
+  await page.getByText("succeeded").first().waitFor({ timeout: 90_000 });
+  const [second, original] = await hone.jobs.list({ model_id: modelId }).all();
+  assert.equal(second?.experimental_config?.["learning_rate"], 0.0005);
+  assert.deepEqual(second?.counts, original?.counts);
+  await close();
+});
