@@ -1,14 +1,15 @@
-// Attempts on the routes of rollouts, uploads in parts, traces and the Tinker API, as in `entity-routes`.
+// Attempts on the routes of rollouts, learning, uploads in parts, traces and the Tinker API, as in `entity-routes`.
 import { get, post, type Attempt } from "./entity-routes.ts";
 import type { Things } from "./two-entities.ts";
 
 const conversation = { messages: [{ role: "user", content: "Hi" }], max_tokens: 1 };
 
-/** Returns attempts by the owner of `own` on another entity's rollouts, uploads, traces and training sessions. */
+/** Returns attempts by the owner of `own` on another entity's rollouts, learning, uploads, traces and training sessions. */
 export function agentAttempts(other: Things, own: Things): Readonly<Record<string, readonly Attempt[]>> {
   return {
     ...rolloutAttempts(other, own),
     ...uploadAttempts(other),
+    ...learningAttempts(other),
     ...traceAttempts(other),
     ...tinkerAttempts(other, own),
   };
@@ -75,6 +76,18 @@ function uploadAttempts({ uploadId }: Things): Readonly<Record<string, readonly 
       { ...post(`${one}/complete`, { part_ids: ["none"] }, 404), statusOfOwner: 422 },
     ],
     "POST /v1/uploads/:upload_id/cancel": [post(`${one}/cancel`, {}, 404)],
+  };
+}
+
+function learningAttempts({ modelId }: Things): Readonly<Record<string, readonly Attempt[]>> {
+  const route = "/v1/preview/models/:model_id/learning";
+  const url = `/v1/preview/models/${modelId}/learning`;
+  const foreignId = { status: 403, statusOfNone: 404 } as const;
+  return {
+    [`PUT ${route}`]: [{ ...post(url, { signals_min: 10_000 }, 0), ...foreignId, method: "PUT" }],
+    [`GET ${route}`]: [{ ...get(url, 0), ...foreignId }],
+    [`GET ${route}/cycles`]: [{ ...get(`${url}/cycles`, 0), ...foreignId }],
+    [`DELETE ${route}`]: [{ ...get(url, 0), ...foreignId, method: "DELETE" }],
   };
 }
 

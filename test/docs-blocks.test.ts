@@ -108,6 +108,10 @@ const declared: Readonly<Record<string, readonly (readonly [start: string, reaso
     ["export HONE_BLOBS", "needs a bucket; test/bucket-servers.test.ts"],
     ["HONE_ROLES=serve", "needs PostgreSQL; test/trained-fleet.test.ts"],
   ],
+  "docs/guides/learning-in-use.md": [
+    ["npx hone learning on p/agent", "needs a larger model; test/learning.test.ts"],
+    ["npx hone models create me helper", "needs a larger model and an agent; test/start-agents.test.ts"],
+  ],
   "docs/guides/tinker.md": [
     ["npx hone serve", "needs a trainer elsewhere; src/train/trainer/tinker/contract.test.ts"],
     ["npx hone models move", "needs a trainer elsewhere; src/apps/cli/migrate/move-command.test.ts"],

@@ -115,6 +115,7 @@ const house: Readonly<Record<string, Area>> = {
       trajectories: { mayImport: [], vendors: [] },
       rollouts: { mayImport: ["jobs", "trajectories"], vendors: [] },
       rewards: { mayImport: ["jobs", "rollouts", "trajectories"], vendors: [] },
+      learning: { mayImport: ["jobs", "graders", "trajectories", "rewards"], vendors: [] },
       trainer: { mayImport: ["trajectories"], vendors: [] },
       sessions: { mayImport: ["trainer"], vendors: [] },
     },

@@ -1,7 +1,8 @@
-// Valid requests to OpenAI's fine-tuning API, to uploads in parts, and to rollouts.
+// Valid requests to OpenAI's fine-tuning API, to uploads in parts, to rollouts and to learning models.
 import { fineTuningJobForm } from "../../src/api/wire/fine-tuning/create-job.ts";
 import { graderRunForm, graderValidateForm } from "../../src/api/wire/fine-tuning/grader-requests.ts";
 import { uploadCompletionForm, uploadCreationForm } from "../../src/api/wire/files/upload.ts";
+import { learningForm } from "../../src/api/wire/learning/learning.ts";
 import { rolloutCreateForm, rolloutFinishForm } from "../../src/api/wire/rollouts/rollout.ts";
 import { formType, oddForm, validPart } from "./odd-uploads.ts";
 import { requestsOf, type FuzzedWorld, type ValidRequest } from "./valid-request.ts";
@@ -48,6 +49,7 @@ export function tuningRequests(world: FuzzedWorld): readonly ValidRequest[] {
   const { modelId, fileId, uploadId, rolloutId, tuningJobId } = world;
   const jobs = "/v1/fine_tuning/jobs";
   const rollouts = `/v1/preview/models/${modelId}/rollouts`;
+  const learning = `/v1/preview/models/${modelId}/learning`;
   const metadata = { topic: "sums" };
   return [
     ...methods.map((method) =>
@@ -106,5 +108,16 @@ export function tuningRequests(world: FuzzedWorld): readonly ValidRequest[] {
       call_rewards: {},
     }),
     post(`${rollouts}/${rolloutId}/cancel`),
+    requestsOf("PUT")(learning, learningForm, {
+      signals: ["ratings", "edits", "next_message"],
+      signals_min: 5000,
+      ratings: [{ kind: "number", feedback_type: "review", path: "stars", range: [1, 5] }],
+      edits: { feedback_type: "fix", path: "text" },
+      judge: { model: "tiny", rubric: "Short answers are good." },
+      config: { loss: "kto", learning_rate: 0.001 },
+    }),
+    get(learning),
+    get(`${learning}/cycles?limit=2&order=asc`),
+    requestsOf("DELETE")(learning),
   ];
 }

@@ -29,6 +29,7 @@ import type { KeepPolicy } from "../../store/retention/settings.ts";
 import type { Sweeper } from "../../store/retention/sweeper.ts";
 import type { EntityLimits } from "../../access/keys/limits/entity-limits.ts";
 import type { RateLimiter } from "../../access/keys/limits/rate-limiter.ts";
+import type { LearningService } from "../../train/learning/learning-service.ts";
 import type { RolloutService } from "../../train/rollouts/rollout-service.ts";
 import type { RewardService } from "../../train/rewards/reward-service.ts";
 import type { ModelDirectory } from "../../inference/models/registry/model-directory.ts";
@@ -138,6 +139,7 @@ export interface HttpDependencies {
   readonly feedback: FeedbackService;
   readonly rewards: RewardService;
   readonly rollouts: RolloutService;
+  readonly learning: LearningService;
   readonly annotation: AnnotationService;
   readonly files: FileService;
   readonly webhooks: WebhookService;

@@ -70,6 +70,7 @@ import { summaryRoutes } from "./routes/summary/summary.ts";
 import { structuredOutputRoutes } from "./routes/structured-outputs.ts";
 import { tokenizationRoutes } from "./routes/texts/tokenization.ts";
 import { feedbackJobRoutes } from "./routes/rewards/feedback-jobs.ts";
+import { learningRoutes } from "./routes/learning/learning.ts";
 import { rewardRuleRoutes } from "./routes/rewards/reward-rules.ts";
 import { trainingJobRoutes } from "./routes/training-jobs.ts";
 import { rolloutCallRoutes } from "./routes/rollouts/rollout-calls.ts";
@@ -228,6 +229,7 @@ export async function createHttpServer(
     trainingJobRoutes(scope, dependencies, bodies);
     feedbackJobRoutes(scope, dependencies);
     rewardRuleRoutes(scope, dependencies);
+    learningRoutes(scope, dependencies);
     supervisedJobRoutes(scope, dependencies, answering);
     fineTuningJobRoutes(scope, dependencies, answering);
     fineTuningEventRoutes(scope, dependencies);

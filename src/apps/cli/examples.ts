@@ -58,6 +58,13 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     'hone rollout run --model p/agent --group fix-1 --reward-command ./check.sh -- claude -p "Fix the test."',
     "hone rollout run --model p/agent --reward-file reward.json -- node agent.js",
   ],
+  "learning on": [
+    "hone learning on p/agent --signals-min 8 --learning-rate 0.0005",
+    'hone learning on p/agent --next-messages --judge hone-tiny --rubric "Short and correct."',
+  ],
+  "learning off": ["hone learning off p/agent"],
+  "learning show": ["hone learning show p/agent"],
+  "learning list": ["hone learning list p/agent", "hone learning list p/agent --json"],
   "rollout list": ["hone rollout list p/agent", "hone rollout list p/agent --json"],
   "retention show": ["hone retention", "hone retention show --entity acme --json"],
   "retention sweep": ["hone retention sweep --dry-run"],

@@ -21,6 +21,7 @@ import { addSchemasCommand } from "./commands/schemas.ts";
 import { addServeCommand } from "./commands/serve.ts";
 import { addExamples } from "./examples.ts";
 import { addRetentionCommand } from "./retention/retention-command.ts";
+import { addLearningCommand } from "./learning/learning-command.ts";
 import { addRolloutCommand } from "./rollouts/rollout-command.ts";
 import { addRulesCommand } from "./rules/rules-command.ts";
 import { addRecordingCommands } from "./recordings/recording-commands.ts";
@@ -46,6 +47,7 @@ export function createProgram(limits: SettingsOverrides = {}): Command {
   addJobsCommand(program);
   addRolloutCommand(program);
   addRulesCommand(program);
+  addLearningCommand(program);
   addRecordingCommands(program);
   addQueuesCommand(program);
   addAnnotateCommand(program);

@@ -9,6 +9,7 @@ import { JobCalls } from "./calls/training/job-calls.ts";
 import { KeyCalls } from "./calls/key-calls.ts";
 import { RetentionCalls } from "./calls/retention-calls.ts";
 import { ModelCalls, ServedCalls } from "./calls/model-calls.ts";
+import { LearningCalls } from "./calls/training/learning-calls.ts";
 import { RolloutCalls } from "./calls/training/rollout-calls.ts";
 import { RuleCalls } from "./calls/training/rule-calls.ts";
 import { RecordingCalls } from "./calls/recording-calls.ts";
@@ -41,6 +42,7 @@ export class Hone extends Calls implements HoneCalls {
   readonly files: FileCalls;
   readonly feedback: FeedbackCalls;
   readonly rollouts: RolloutCalls;
+  readonly learning: LearningCalls;
   readonly rules: RuleCalls;
   readonly queues: QueueCalls;
   readonly webhooks: WebhookCalls;
@@ -74,6 +76,7 @@ export class Hone extends Calls implements HoneCalls {
     this.files = new FileCalls(this);
     this.feedback = new FeedbackCalls(this);
     this.rollouts = new RolloutCalls(this);
+    this.learning = new LearningCalls(this);
     this.rules = new RuleCalls(this);
     this.queues = new QueueCalls(this);
     this.webhooks = new WebhookCalls(this);

@@ -24,6 +24,7 @@ import { packageFolder } from "./package.ts";
 import { siteReader } from "./sites/site-files.ts";
 import { buildAccess } from "./parts/access.ts";
 import { buildContext, type Start } from "./parts/context.ts";
+import { buildLearning } from "./parts/learning.ts";
 import { buildReinforcement } from "./parts/reinforcement.ts";
 import { buildModels } from "./parts/models.ts";
 import { buildRecords } from "./parts/records.ts";
@@ -91,7 +92,7 @@ async function composeServer(
   const access = await buildAccess(context, start);
   const serving = await buildServing(context, models, access, start);
   const { jobQueue } = training.http;
-  const records = await buildRecords(context, access, training, start);
+  const records = await buildRecords(context, access, models, training, start);
   const { listener, progress, database, isServing, artifactPlace } = context;
   const { clock, metrics, logger } = context.tools;
   const { bases, failed, baseNames, weightsOf, memory } = models;
@@ -154,6 +155,7 @@ async function composeServer(
   if (settings.server.roles.includes("train")) await start(jobQueue);
   if (isServing) for (const worker of records.workers) await start(worker);
   if (isServing) await start(buildReinforcement(context, http));
+  if (isServing) await start(buildLearning(context, http, () => chat.runningCount));
   await start(records.http.retention.sweeper);
   const finishChats = async (): Promise<void> => {
     progress.isDraining = true;

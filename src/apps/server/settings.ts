@@ -25,6 +25,7 @@ import { remoteSettings } from "../../inference/vllm/settings.ts";
 import { retentionSettings } from "../../store/retention/settings.ts";
 import { fineTuningSettings } from "../../train/fine-tuning/settings.ts";
 import { rewardSettings } from "../../train/rewards/settings.ts";
+import { learningSettings } from "../../train/learning/settings.ts";
 import { rolloutSettings } from "../../train/rollouts/settings.ts";
 import { sessionSettings } from "../../train/sessions/settings.ts";
 import { trainingSettings } from "../../train/trainer/settings.ts";
@@ -191,6 +192,7 @@ export const sections = {
   rewards: rewardSettings,
   rollouts: rolloutSettings,
   fineTuning: fineTuningSettings,
+  learning: learningSettings,
   files: fileSettings,
   recordings: recordingSettings,
   retention: retentionSettings,

@@ -2,6 +2,7 @@
 import type { ModelVersion, TrainedModel } from "./model.ts";
 import type { Page, PageRequest } from "./page.ts";
 import { ServiceError } from "./service-error.ts";
+import type { LearningOrigin } from "./learning/learning-store.ts";
 import type { PreferenceConfig } from "./preferences/preference-config.ts";
 import type { RolloutOrigin } from "./rollouts/rollout.ts";
 import type { FeedbackOrigin } from "./rewards/training-source.ts";
@@ -299,6 +300,8 @@ export interface JobCreation {
   readonly feedback?: FeedbackOrigin;
   /** Rollouts on which the job trains; absent for other jobs. */
   readonly rollouts?: RolloutOrigin;
+  /** Learning cycle that the job begins; absent for other jobs. */
+  readonly learning?: LearningOrigin;
   /**
    * API key to which the job's tokens are charged. For a replay or a retry, the default is the key of the earlier job.
    */

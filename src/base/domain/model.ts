@@ -142,7 +142,15 @@ export interface ModelVersion {
   readonly copiedKind: "rl" | "sft" | "preference" | null;
   /** Name under which a client of the Tinker API saved the version; absent if none did. */
   readonly saved?: SavedName;
+  /** Present if the model's name never stands for the version; only requests that name the version get it. */
+  readonly held?: HeldVersion;
   readonly createdAt: Date;
+}
+
+/** State of a version that a learning cycle made, and the reason why it is not served as the newest version. */
+export interface HeldVersion {
+  readonly state: "candidate" | "refused" | "rolled_back";
+  readonly reason: string;
 }
 
 /** Name under which a client of the Tinker API saved a version, and its choices for that version. */
@@ -204,7 +212,7 @@ export interface VersionDeletion {
   readonly notFound: readonly number[];
   /** Steps that were not deleted because they are pinned. */
   readonly pinned: readonly number[];
-  /** Steps that were not deleted because a queued or running job starts from them. */
+  /** Steps that were not deleted because a queued or running job starts from them, or a learning cycle uses them. */
   readonly inUse: readonly number[];
 }
 
@@ -269,7 +277,9 @@ export interface ModelStore {
    * Deletes a model with its versions, jobs, events, trajectories and metrics. Returns false if there is no such model.
    */
   delete(id: string): Promise<boolean>;
-  /** Returns the newest version of a model that is not deleted; null if there is no such model. */
+  /**
+   * Returns the newest version of a model that is neither deleted nor held back; null if there is no such model.
+   */
   newestVersion(modelId: string): Promise<ModelVersion | null>;
   /**
    * Returns the highest step that the model's versions, even deleted ones, have had. The next version gets the step

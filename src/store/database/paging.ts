@@ -18,6 +18,7 @@ type RootList =
   | "fine-tuning jobs"
   | "completions"
   | "rollouts"
+  | "learning cycles"
   | "feedback"
   | "feedback fields"
   | "rules"

@@ -9,11 +9,12 @@ import type { usageFields } from "../../base/domain/keys/usage.ts";
 import type { webhookFields } from "../../base/domain/webhooks/webhook.ts";
 import type { ColumnsOf } from "./columns/resource-columns.ts";
 import type { FineTuningTables } from "./fine-tuning/fine-tuning-rows.ts";
+import type { LearningTables } from "./learning/learning-rows.ts";
 import type { RewardTables } from "./rewards/reward-tables.ts";
 import type { TraceTables } from "./traces/trace-tables.ts";
 import type { JobRolloutTable, RolloutTable } from "./rollouts/rollout-rows.ts";
 
-export interface Schema extends FineTuningTables, RewardTables, TraceTables {
+export interface Schema extends FineTuningTables, LearningTables, RewardTables, TraceTables {
   readonly access_keys: AccessKeyTable;
   readonly key_usage: UsageTable;
   readonly entity_limits: EntityLimitTable;
@@ -244,6 +245,8 @@ export interface ModelVersionTable {
   readonly saved_metadata: Generated<string | null>;
   /** Time from which a saved version is deleted; null to keep it. */
   readonly expires_at: Generated<string | null>;
+  /** JSON that says why a version of a learning model is held back; null for versions that are served. */
+  readonly held: Generated<string | null>;
   /**
    * 1 if the version was deleted, otherwise 0. The row of a deleted version is kept, so that the version's number is
    * never reused, and page cursors with this number stay valid.

@@ -14,6 +14,7 @@ import { checkJobStore } from "./contract/job-store.ts";
 import { checkKeyStore } from "./contract/keys/key-store.ts";
 import { checkModelStore } from "./contract/model-store.ts";
 import { checkRetentionStore } from "./contract/retention/retention-store.ts";
+import { checkLearningStore } from "./contract/learning/learning-store.ts";
 import { checkRolloutStore } from "./contract/rollout-store.ts";
 import { checkRuleStore } from "./contract/rule-store.ts";
 import { checkObjectStore } from "./contract/object-store.ts";
@@ -134,6 +135,7 @@ for (const [name, storageOf, reach, skip] of [
     checkRetentionStore(makeStorage);
     checkRuleStore(makeStorage);
     checkRolloutStore(makeStorage);
+    checkLearningStore(makeStorage);
     checkAnnotationStore(makeStorage);
     checkWebhookStore(makeStorage);
     checkObjectStore(makeStorage);

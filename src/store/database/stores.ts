@@ -8,6 +8,7 @@ import type { FineTuningStore } from "../../base/domain/fine-tuning/fine-tuning-
 import type { JobStore } from "../../base/domain/job.ts";
 import type { LimitStore } from "../../base/domain/keys/limits.ts";
 import type { UsageStore } from "../../base/domain/keys/usage.ts";
+import type { LearningStore } from "../../base/domain/learning/learning-store.ts";
 import type { ModelStore } from "../../base/domain/model.ts";
 import type { RetentionStore } from "../../base/domain/retention/retention-store.ts";
 import type { RolloutStore } from "../../base/domain/rollouts/rollout.ts";
@@ -47,6 +48,7 @@ import {
   readPresentVersion,
   servesFrom,
 } from "./migrations/migrations.ts";
+import { createLearningStore } from "./learning/learning-store.ts";
 import { createModelStore } from "./models/model-store.ts";
 import { createRetentionStore } from "./retention/retention-store.ts";
 import { createRuleStore } from "./rewards/rule-store.ts";
@@ -75,6 +77,7 @@ export interface Stores {
   readonly files: FileStore;
   readonly uploads: UploadStore;
   readonly fineTuning: FineTuningStore;
+  readonly learning: LearningStore;
   readonly objects: ObjectStore;
   readonly traces: TraceStore;
   readonly servers: ServerStore;
@@ -148,6 +151,7 @@ export async function openStores(connection: Connection, own: Clock = systemCloc
     files: createFileStore(queries),
     uploads: createUploadStore(queries),
     fineTuning: createFineTuningStore(queries),
+    learning: createLearningStore(connection, outbox),
     objects: createObjectStore(queries),
     traces: createTraceStore(queries),
     servers: createServerStore(queries),

@@ -1,8 +1,8 @@
 // Graders that have a model judge an answer. A JSON Schema constrains the verdict, so that every model can judge.
 import type { UsedModels } from "../../base/domain/fine-tuning/ask-model.ts";
 import type { LabelModelGrader, ScoreModelGrader } from "../../base/domain/fine-tuning/grader.ts";
-import { ServiceError } from "../../base/domain/service-error.ts";
-import { isJson, isJsonObject, type Json, type JsonObject } from "../../base/domain/text/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../base/domain/text/json.ts";
+import { askVerdict, unreadVerdict } from "./ask-verdict.ts";
 import { fillTemplate, type TemplateInput } from "./template.ts";
 
 export interface GradeOptions extends UsedModels {
@@ -15,9 +15,6 @@ export interface ModelGrade {
   readonly tokenCount?: number;
 }
 
-/** Maximum length of a verdict in tokens, unless the grader sets one. */
-const usualTokens = 256;
-
 export async function scoreByModel(
   grader: ScoreModelGrader,
   input: TemplateInput,
@@ -27,7 +24,9 @@ export async function scoreByModel(
   const number = { type: "number", minimum: low, maximum: high };
   const { verdict, tokenCount } = await ask(grader, number, input, options);
   if (typeof verdict !== "number" || verdict < low || verdict > high)
-    throw unread(`The model's score is ${JSON.stringify(verdict)}; it must be from ${low} to ${high}.`);
+    throw unreadVerdict(
+      `The model's score is ${JSON.stringify(verdict)}; it must be from ${low} to ${high}.`,
+    );
   return { reward: verdict, tokenCount };
 }
 
@@ -40,37 +39,17 @@ export async function labelByModel(
   return { reward: grader.passing_labels.some((label) => label === verdict) ? 1 : 0, tokenCount };
 }
 
-/** Asks the model, and returns the member `result` of its answer. */
 async function ask(
   grader: ScoreModelGrader | LabelModelGrader,
   result: JsonObject,
   input: TemplateInput,
-  { ask: askModel, signal }: GradeOptions,
+  options: GradeOptions,
 ): Promise<{ readonly verdict: Json | undefined; readonly tokenCount: number }> {
-  const { max_completions_tokens: tokensMax = null, ...sampling } =
+  const { max_completions_tokens: tokensMax = null, ...more } =
     grader.type === "score_model" ? (grader.sampling_params ?? {}) : {};
-  const schema = {
-    type: "object",
-    properties: { result },
-    required: ["result"],
-    additionalProperties: false,
-  };
-  const answer = await askModel(
-    {
-      ...sampling,
-      model: grader.model,
-      messages: grader.input.map((message) => filledMessage(message, input)),
-      max_tokens: tokensMax ?? usualTokens,
-      response_format: { type: "json_schema", json_schema: { name: "verdict", schema, strict: true } },
-    },
-    { signal },
-  );
-  const content = answer.choices[0]?.message["content"];
-  const text = typeof content === "string" ? content : "";
-  if (!isJson(text)) throw unread("The model's verdict was cut off; allow more tokens.");
-  // Safe cast: parsed from JSON, and the constraint allows only objects.
-  const verdict = (JSON.parse(text) as JsonObject)["result"];
-  return { verdict, tokenCount: answer.usage.total_tokens };
+  const messages = grader.input.map((message) => filledMessage(message, input));
+  const limits = tokensMax === null ? {} : { tokensMax: Number(tokensMax) };
+  return askVerdict({ model: grader.model, messages, result, more, ...limits }, options);
 }
 
 function filledMessage({ role, content }: JsonObject, input: TemplateInput): JsonObject {
@@ -83,8 +62,4 @@ function filledContent(content: Json | undefined, input: TemplateInput): string 
   if (Array.isArray(content)) return content.map((part: Json) => filledContent(part, input)).join("\n");
   const text = isJsonObject(content) ? content["text"] : null;
   return fillTemplate(typeof text === "string" ? text : "", input);
-}
-
-function unread(message: string): ServiceError {
-  return new ServiceError({ code: "unsupported", message });
 }

@@ -91,7 +91,7 @@ export class JobQueue implements Service {
     job: JobDraft,
     lines: Iterable<string>,
     idempotency: IdempotencyKey | null,
-    more: Pick<JobCreation, "outlines" | "feedback" | "rollouts" | "keyId"> = {},
+    more: Pick<JobCreation, "outlines" | "feedback" | "rollouts" | "learning" | "keyId"> = {},
   ): Promise<{ readonly id: string; readonly isNew: boolean }> {
     const { queuedMax, queuedPerEntityMax } = this.#settings;
     await this.#requireTrainer(job);

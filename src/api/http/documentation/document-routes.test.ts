@@ -59,6 +59,8 @@ const operations: Readonly<Record<string, readonly string[]>> = {
   "/v1/fine_tuning/jobs/{fine_tuning_job_id}/pause": ["post"],
   "/v1/fine_tuning/jobs/{fine_tuning_job_id}/resume": ["post"],
   "/v1/fine_tuning/jobs/{fine_tuning_job_id}/events": ["get"],
+  "/v1/preview/models/{model_id}/learning": ["delete", "get", "put"],
+  "/v1/preview/models/{model_id}/learning/cycles": ["get"],
   "/v1/preview/models/{model_id}/rollouts": ["get", "post"],
   "/v1/preview/models/{model_id}/rollouts/{rollout_id}": ["get"],
   "/v1/preview/models/{model_id}/rollouts/{rollout_id}/finish": ["post"],

@@ -167,6 +167,7 @@ test("pages through checkpoints", async () => {
         pinned: false,
         base_hash: null,
         adapter_hash: null,
+        held: null,
       },
     ],
     first_id: "v2",

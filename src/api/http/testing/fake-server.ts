@@ -65,6 +65,7 @@ import {
 import { createSweeper } from "../../../store/retention/sweeper.ts";
 import { RewardService } from "../../../train/rewards/reward-service.ts";
 import { rewardSettings } from "../../../train/rewards/settings.ts";
+import { LearningService } from "../../../train/learning/learning-service.ts";
 import { RolloutService } from "../../../train/rollouts/rollout-service.ts";
 import { rolloutSettings, type RolloutSettings } from "../../../train/rollouts/settings.ts";
 import type { Stores } from "../../../store/database/stores.ts";
@@ -393,6 +394,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
       clock,
       settings: rewardSettings.with(),
     }),
+    learning: new LearningService({ ...database, directory, jobQueue, clock, isRecordingOff: false }),
     rollouts: new RolloutService({
       ...database,
       clock,

@@ -189,6 +189,16 @@ export const checkpointAnswer = answerOf<ModelVersion>()("Checkpoint", {
     description:
       "SHA-256 of the adapter's two files, which the server verifies whenever it loads or exports the version. Null for step 0, and until the server has recorded it.",
   }),
+  held: [
+    orNull(
+      Type.Object({ state: Type.Enum(["candidate", "refused", "rolled_back"]), reason: Type.String() }),
+      {
+        description:
+          "State and reason of a version that a learning cycle made, and for which the model's name does not stand; only requests that name the version get it. Null for other versions.",
+      },
+    ),
+    ({ held }) => held ?? null,
+  ],
 });
 
 export const checkpointExportQuerySchema = Type.Object({
@@ -233,7 +243,7 @@ export const checkpointDeletionAnswer = answerOf<VersionDeletion>()(null, {
   in_use_steps: [
     Type.Array(Type.Integer(), {
       description:
-        "Numbers (steps) of versions that were kept because a training job starts from them. Delete these versions after the job has ended.",
+        "Numbers (steps) of versions that were kept because a training job starts from them, or a learning cycle uses them. Delete these versions after the job or the cycle has ended.",
     }),
     ({ inUse }) => inUse,
   ],

@@ -71,13 +71,14 @@ export const deliveryAnswer = answerOf<Delivery>()("WebhookDelivery", {
       {
         additionalProperties: true,
         description:
-          "Things that the event is about: `job_id`, or `project_id` and the feedback records' `ids`.",
+          "Things that the event is about: `job_id`, `model_id` and `cycle_id`, or `project_id` and the feedback records' `ids`.",
       },
     ),
-    ({ subject }) =>
-      subject.kind === "job"
-        ? { job_id: subject.jobId }
-        : { project_id: subject.projectId, ids: subject.ids },
+    ({ subject }) => {
+      if (subject.kind === "job") return { job_id: subject.jobId };
+      if (subject.kind === "cycle") return { model_id: subject.modelId, cycle_id: subject.cycleId };
+      return { project_id: subject.projectId, ids: subject.ids };
+    },
   ],
   state: Type.Enum([...states]),
   created_at: dateTime,

@@ -1,8 +1,10 @@
 // Writes the body of an event for a receiver. It has `type`, `timestamp` and `data`, as Standard Webhooks recommends.
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
+import type { LearningCycle } from "../../../base/domain/learning/learning-cycle.ts";
 import type { TrainingJob } from "../../../base/domain/job.ts";
 import type { Delivery } from "../../../base/domain/webhooks/webhook.ts";
 import { contentBody } from "../feedback/feedback.ts";
+import { cycleAnswer } from "../learning/cycle.ts";
 
 type Told = Pick<Delivery, "type" | "createdAt">;
 
@@ -42,6 +44,19 @@ export function jobEventText(event: Told, id: string, job: TrainingJob | null): 
     error_message: job?.errorMessage ?? null,
     ended_at: job?.endedAt?.toISOString() ?? null,
   });
+}
+
+/**
+ * Returns the body of an event about a learning cycle.
+ *
+ * @param cycle the cycle; null if it was deleted together with its model
+ */
+export function cycleEventText(
+  event: Told,
+  { modelId, cycleId }: { readonly modelId: string; readonly cycleId: string },
+  cycle: LearningCycle | null,
+): string {
+  return eventText(event, cycle === null ? { id: cycleId, model_id: modelId } : cycleAnswer.body(cycle));
 }
 
 function eventText({ type, createdAt }: Told, data: object): string {

@@ -42,7 +42,7 @@ export function addWebhooksCommand(program: Command): void {
   )
     .option(
       "--events <events...>",
-      "events to send: feedback.created, feedback.replaced, feedback.purged, training_ended, training_failed",
+      "events to send: feedback.created, feedback.replaced, feedback.purged, training_ended, training_failed, learning.promoted, learning.refused, learning.rolled_back",
       ["feedback.created"],
     )
     .option("--project <entity/project>", "only events of this project")

@@ -13,6 +13,7 @@ const version = (step: number, metrics: Record<string, number>): Checkpoint => (
   pinned: false,
   base_hash: null,
   adapter_hash: null,
+  held: null,
 });
 
 test("draws a curve for each metric over the versions, rewards first", () => {

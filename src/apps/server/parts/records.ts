@@ -11,6 +11,7 @@ import { keepPolicies } from "../../../store/retention/settings.ts";
 import { createSweeper } from "../../../store/retention/sweeper.ts";
 import { createFileService } from "../../../train/uploads/file-service.ts";
 import { RewardService } from "../../../train/rewards/reward-service.ts";
+import { LearningService } from "../../../train/learning/learning-service.ts";
 import { RolloutService } from "../../../train/rollouts/rollout-service.ts";
 import { AutomaticRules } from "../../../train/rewards/automatic/automatic-rules.ts";
 import { readEgressAllowlist } from "../../../api/webhooks/egress-allowlist.ts";
@@ -21,11 +22,13 @@ import { auditFile } from "../audit-keys.ts";
 import { eventWriter } from "../webhooks/event-writer.ts";
 import type { Access } from "./access.ts";
 import type { ServerContext, Start } from "./context.ts";
+import type { Models } from "./models.ts";
 import type { Training } from "./training.ts";
 
 export async function buildRecords(
   context: ServerContext,
   { room }: Pick<Access, "room">,
+  models: Pick<Models, "directory">,
   training: Training,
   start: Start,
 ) {
@@ -107,6 +110,13 @@ export async function buildRecords(
         ...database,
         clock,
         settings: settings.rollouts,
+        isRecordingOff: settings.recordings.record === "off",
+      }),
+      learning: new LearningService({
+        learning: database.learning,
+        directory: models.directory,
+        jobQueue: training.http.jobQueue,
+        clock,
         isRecordingOff: settings.recordings.record === "off",
       }),
       annotation,

@@ -2,16 +2,19 @@
 // contains no data that was purged in the meantime.
 import type { Delivery } from "../../../base/domain/webhooks/webhook.ts";
 import type { Stores } from "../../../store/database/stores.ts";
-import { feedbackEventText, jobEventText } from "../../../api/wire/webhooks/event-text.ts";
+import { cycleEventText, feedbackEventText, jobEventText } from "../../../api/wire/webhooks/event-text.ts";
 
 /** Returns the function that the webhook deliverer needs as `writeEventBody`. */
 export function eventWriter({
   feedback,
   jobs,
-}: Pick<Stores, "feedback" | "jobs">): (delivery: Delivery) => Promise<string> {
+  learning,
+}: Pick<Stores, "feedback" | "jobs" | "learning">): (delivery: Delivery) => Promise<string> {
   return async (delivery) => {
     const { subject, type } = delivery;
     if (subject.kind === "job") return jobEventText(delivery, subject.jobId, await jobs.find(subject.jobId));
+    if (subject.kind === "cycle")
+      return cycleEventText(delivery, subject, await learning.findCycle(subject.cycleId));
     const { projectId, ids } = subject;
     const records = type === "feedback.purged" ? [] : await feedback.findMany(projectId, ids);
     return feedbackEventText(delivery, { projectId, ids, records });

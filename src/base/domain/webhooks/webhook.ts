@@ -8,10 +8,14 @@ export const webhookEventTypes = [
   "feedback.purged",
   "training_ended",
   "training_failed",
+  "learning.promoted",
+  "learning.refused",
+  "learning.rolled_back",
 ] as const;
 export type WebhookEventType = (typeof webhookEventTypes)[number];
 export type FeedbackEventType = Extract<WebhookEventType, `feedback.${string}`>;
-export type JobWebhookEventType = Exclude<WebhookEventType, FeedbackEventType>;
+export type LearningEventType = Extract<WebhookEventType, `learning.${string}`>;
+export type JobWebhookEventType = Exclude<WebhookEventType, FeedbackEventType | LearningEventType>;
 
 /** Fields of a webhook that its owners may change. */
 export const webhookFields = {
@@ -74,7 +78,8 @@ export interface Webhook extends NewWebhook {
 /** Ids of the objects that an event is about. Their content is read only when the event is sent. */
 export type WebhookSubject =
   | { readonly kind: "feedback"; readonly projectId: string; readonly ids: readonly string[] }
-  | { readonly kind: "job"; readonly jobId: string };
+  | { readonly kind: "job"; readonly jobId: string }
+  | { readonly kind: "cycle"; readonly modelId: string; readonly cycleId: string };
 
 export interface DeliveryAttempt {
   readonly at: Date;

@@ -52,7 +52,10 @@ async function storesWith(
 /** Returns the content of each delivery to the webhook, oldest first. */
 async function toldTo({ webhooks }: Stores, id: string): Promise<readonly unknown[]> {
   const { items } = await webhooks.listDeliveries(id, all, firstPage);
-  return items.map(({ type, subject }) => [type, subject.kind === "job" ? subject.jobId : subject.ids]);
+  return items.map(({ type, subject }) => [
+    type,
+    "jobId" in subject ? subject.jobId : "ids" in subject ? subject.ids : subject.cycleId,
+  ]);
 }
 
 const attemptAt = (second: number, error: string | null = null) => ({

@@ -30,6 +30,7 @@ import { createJob, findByIdempotency } from "./job-submission.ts";
 import { addTrainingUsage } from "../keys/usage-store.ts";
 import { greatestStep, insertVersion, lockModel } from "../models/version-store.ts";
 import { readPage, sizeOf } from "../paging.ts";
+import { holdCandidate } from "../learning/held-versions.ts";
 import { addModelBytes } from "../retention/model-bytes.ts";
 import type { JobTable, Schema } from "../schema.ts";
 import type { Outbox } from "../webhooks/outbox.ts";
@@ -255,7 +256,10 @@ function endings(
       database.transaction().execute(async (transaction) => {
         const job = await lockJob(transaction, id);
         if (job.state !== "running" || job.owner !== owner) throw notRunning(id, job.state);
-        if (version !== null) await insertVersion(transaction, version);
+        if (version !== null) {
+          await insertVersion(transaction, version);
+          await holdCandidate(transaction, { ...version, jobId: id });
+        }
         await transaction
           .updateTable("jobs")
           .set({

@@ -13,6 +13,7 @@ import { quoted, ServiceError } from "../../../base/domain/service-error.ts";
 import { roomInShare } from "../../../base/domain/sharing/tenant-shares.ts";
 import type { Connection } from "../dialect.ts";
 import { type GroupsToStore, stageGroups, type StagedGroups } from "../groups.ts";
+import { refuseRetryOfCycle, startCycle } from "../learning/cycle-store.ts";
 import { lockModel } from "../models/version-store.ts";
 import { storeOutlines } from "../summaries.ts";
 import { addModelBytes } from "../retention/model-bytes.ts";
@@ -133,7 +134,9 @@ async function insertJob(
   }
   if (options.feedback !== undefined) await storeOrigin(transaction, job, options.feedback);
   if (options.rollouts !== undefined) await takeRollouts(transaction, job, options.rollouts);
+  if (options.learning !== undefined) await startCycle(transaction, options.learning);
   if (job.retryOf !== null) {
+    await refuseRetryOfCycle(transaction, job.retryOf);
     await copyOrigin(transaction, job, job.retryOf);
     await copyRollouts(transaction, job, job.retryOf);
   }

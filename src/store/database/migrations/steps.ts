@@ -85,4 +85,26 @@ export const steps: readonly Step[] = [
       "create index uploads_by_expiry on uploads (expires_at)",
     ],
   },
+  // Older programs would serve a version that is held back, so they cannot use the database any more.
+  [
+    `create table learning (
+      model_id text not null primary key references models (id) on delete cascade, content text not null,
+      owner text, read_to bigint not null, notes text not null,
+      created_at text not null, updated_at text not null
+    )`,
+    "create index learning_of_server on learning (owner)",
+    `create table learning_cycles (
+      id text not null primary key, sequence bigint not null,
+      model_id text not null references models (id) on delete cascade, job_id text not null unique,
+      stage text not null, content text not null, progress text not null, created_at text not null, ended_at text
+    )`,
+    "create unique index learning_cycles_in_order on learning_cycles (model_id, sequence)",
+    "create unique index learning_cycles_in_progress on learning_cycles (model_id) where ended_at is null",
+    `create table learning_turns (
+      model_id text not null references models (id) on delete cascade, hash text not null,
+      call_id text not null, number bigint not null, primary key (model_id, hash)
+    )`,
+    "create index learning_turns_in_order on learning_turns (model_id, number)",
+    "alter table model_versions add column held text",
+  ],
 ];

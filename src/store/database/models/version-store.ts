@@ -6,6 +6,7 @@ import {
   baseOfFiles,
   type BaseHashes,
   type ModelStore,
+  type HeldVersion,
   type ModelVersion,
   type SavedName,
   type VersionDeletion,
@@ -17,6 +18,7 @@ import { notFound, ServiceError } from "../../../base/domain/service-error.ts";
 import type { Connection } from "../dialect.ts";
 import { readPage } from "../paging.ts";
 import { anyOf } from "../chunks.ts";
+import { stepsOfCycle } from "../learning/held-versions.ts";
 import type { ModelVersionTable, Schema } from "../schema.ts";
 
 type VersionQueries = Pick<
@@ -47,7 +49,11 @@ export function versionQueries(connection: Pick<Connection, "queries" | "form">)
   const { queries: database } = connection;
   return {
     newestVersion: async (modelId) => {
-      const row = await liveVersions(database, modelId).orderBy("step", "desc").limit(1).executeTakeFirst();
+      const row = await liveVersions(database, modelId)
+        .where("held", "is", null)
+        .orderBy("step", "desc")
+        .limit(1)
+        .executeTakeFirst();
       return row === undefined ? null : versionOf(row);
     },
     greatestStep: (modelId) => greatestStep(database, modelId),
@@ -221,7 +227,7 @@ async function deleteVersions(
   steps: readonly number[],
 ): Promise<VersionDeletion> {
   await lockModel(transaction, modelId);
-  const startSteps = await startStepsOfJobs(transaction, modelId);
+  const neededSteps = await stepsInUse(transaction, modelId);
   const result = {
     deleted: [] as number[],
     notFound: [] as number[],
@@ -233,7 +239,7 @@ async function deleteVersions(
     if (version === undefined) result.notFound.push(step);
     else if (step === 0) result.deleted.push(step);
     else if (version.is_pinned === 1) result.pinned.push(step);
-    else if (startSteps.has(step)) result.inUse.push(step);
+    else if (neededSteps.has(step)) result.inUse.push(step);
     else {
       await markDeleted(transaction, modelId, step);
       result.deleted.push(step);
@@ -248,7 +254,7 @@ async function deleteOlderVersions(
   { keptCount, spared, server }: Parameters<ModelStore["deleteOlderVersions"]>[1],
 ): Promise<readonly number[]> {
   await lockModel(transaction, modelId);
-  const startSteps = await startStepsOfJobs(transaction, modelId);
+  const neededSteps = await stepsInUse(transaction, modelId);
   const used = await transaction
     .selectFrom("server_versions")
     .select("step")
@@ -260,11 +266,14 @@ async function deleteOlderVersions(
     .where("step", ">", 0)
     .orderBy("step", "desc")
     .execute();
+  // Held versions may be newer than the version that is served, which must stay.
+  const served = versions.find(({ held }) => held === null);
   const deleted = versions
     .slice(keptCount)
+    .filter((version) => version !== served)
     .filter(({ is_pinned }) => is_pinned === 0)
     .map(({ step }) => step)
-    .filter((step) => !startSteps.has(step) && !spared.has(step) && !usedSteps.has(step));
+    .filter((step) => !neededSteps.has(step) && !spared.has(step) && !usedSteps.has(step));
   for (const step of deleted) await markDeleted(transaction, modelId, step);
   return deleted;
 }
@@ -319,6 +328,12 @@ export async function lockModel(transaction: Transaction<Schema>, modelId: strin
     .where("id", "=", modelId)
     .executeTakeFirst();
   return result.numUpdatedRows > 0n;
+}
+
+/** Returns the numbers of the versions that unfinished jobs and the cycle of a learning model need. */
+async function stepsInUse(transaction: Transaction<Schema>, modelId: string): Promise<ReadonlySet<number>> {
+  const ofCycle = await stepsOfCycle(transaction, modelId);
+  return new Set([...(await startStepsOfJobs(transaction, modelId)), ...ofCycle]);
 }
 
 /** Returns the numbers of the versions from which unfinished jobs start. */
@@ -522,6 +537,8 @@ function versionOf(row: Selectable<ModelVersionTable>): ModelVersion {
     // Safe cast: only this file writes the column.
     copiedKind: row.copied_kind as ModelVersion["copiedKind"],
     ...savedOf(row),
+    // Safe cast: learning/held-versions.ts wrote this JSON.
+    ...(row.held === null ? {} : { held: JSON.parse(row.held) as HeldVersion }),
     createdAt: new Date(row.created_at),
   };
 }

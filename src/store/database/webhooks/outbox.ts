@@ -8,6 +8,7 @@ import { parseProjectId } from "../../../base/domain/project.ts";
 import type {
   FeedbackEventType,
   JobWebhookEventType,
+  LearningEventType,
   WebhookEventType,
   WebhookSubject,
 } from "../../../base/domain/webhooks/webhook.ts";
@@ -36,6 +37,11 @@ export interface Outbox {
    */
   addFeedback(transaction: Transaction<Schema>, change: FeedbackChange): Promise<void>;
   addJob(transaction: Transaction<Schema>, type: JobWebhookEventType, jobId: string): Promise<void>;
+  addCycle(
+    transaction: Transaction<Schema>,
+    type: LearningEventType,
+    cycle: { readonly id: string; readonly modelId: string },
+  ): Promise<void>;
   /** Must be called before a webhook is created, so that the outbox no longer assumes that there are no webhooks. */
   expectWebhooks(): void;
 }
@@ -51,6 +57,19 @@ export function createOutbox({ isExclusive }: Pick<Connection, "isExclusive">, c
       mayHave ??= found !== undefined;
     }
     return !mayHave;
+  };
+  /** Adds an event about a model of this project. */
+  const addOf = async (
+    transaction: Transaction<Schema>,
+    type: WebhookEventType,
+    { entity, project }: { readonly entity: string; readonly project: string },
+    subject: WebhookSubject,
+  ): Promise<void> => {
+    const projectId = `${entity}/${project}`;
+    for (const webhook of await subscribed(transaction, type, [entity])) {
+      if (webhook.projectId !== null && webhook.projectId !== projectId) continue;
+      await addEvents(transaction, webhook.id, { type, at: clock.now() }, [subject]);
+    }
   };
   return {
     addFeedback: async (transaction, { type, projectIds, records: recordsOf }) => {
@@ -71,11 +90,16 @@ export function createOutbox({ isExclusive }: Pick<Connection, "isExclusive">, c
         .where("jobs.id", "=", jobId)
         .executeTakeFirst();
       if (model === undefined) return;
-      const projectId = `${model.entity}/${model.project}`;
-      for (const webhook of await subscribed(transaction, type, [model.entity])) {
-        if (webhook.projectId !== null && webhook.projectId !== projectId) continue;
-        await addEvents(transaction, webhook.id, { type, at: clock.now() }, [{ kind: "job", jobId }]);
-      }
+      await addOf(transaction, type, model, { kind: "job", jobId });
+    },
+    addCycle: async (transaction, type, { id: cycleId, modelId }) => {
+      if (await hasNone(transaction)) return;
+      const model = await transaction
+        .selectFrom("models")
+        .select(["entity", "project"])
+        .where("id", "=", modelId)
+        .executeTakeFirst();
+      if (model !== undefined) await addOf(transaction, type, model, { kind: "cycle", modelId, cycleId });
     },
     expectWebhooks: () => {
       mayHave = true;

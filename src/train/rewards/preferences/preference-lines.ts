@@ -164,7 +164,7 @@ function readSide(
  * Returns the options of the recorded request, without messages and tools, under their names in the API. The job needs
  * them to render the correction's prompt as it was rendered for the recorded answer.
  */
-function promptExtra(prompt: RecordedPrompt): JsonObject {
+export function promptExtra(prompt: RecordedPrompt): JsonObject {
   if (prompt.kind !== "conversation") return {};
   const { documents, templateArguments, reasoningEffort, addGenerationPrompt, continueFinalMessage } = prompt;
   const fields: Readonly<Record<string, Json>> = {
