@@ -68,3 +68,37 @@ test("a user trains again on the data of a job with another learning rate", inBr
   assert.deepEqual(second?.counts, original?.counts);
   await close();
 });
+
+test("a user trains a model on thumbs, after seeing which answers they rate", inBrowser, async () => {
+  const server = ofPage();
+  const hone = new Hone({ baseUrl: server.url, apiKey: server.apiKey });
+  const modelId = await registerModel(server, "rated");
+  const { entity, project } = await hone.models.get(modelId);
+  const { request_id: id } = await hone.chat.create({
+    model: modelId,
+    messages: [{ role: "user", content: "Which word?" }],
+    n: 2,
+    max_tokens: 6,
+    temperature: 1,
+    seed: 1,
+  });
+  const { page, close } = await openPage(server, { at: `#/train?feedback=${modelId}` });
+  await page.getByText("No prompt has answers with different rewards yet.").waitFor();
+  assert.equal(await page.getByRole("button", { name: "Start the job" }).isDisabled(), true);
+  for (const [index, emoji] of ["👍", "👎"].entries())
+    await hone.feedback.create({
+      project_id: `${entity}/${project}`,
+      vendor_ref: `hone:///${entity}/${project}/call/${id}/attr/choices/index/${index}`,
+      feedback_type: "vendor.reaction.1",
+      payload: { emoji },
+    });
+  await page.reload();
+  await page
+    .getByRole("region", { name: "Prompts" })
+    .getByRole("row", { name: "Which word? 1, 0" })
+    .waitFor();
+  assert.deepEqual(await seriousFaults(page), []);
+  await page.getByRole("button", { name: "Start the job" }).click();
+  await page.getByText("succeeded").first().waitFor({ timeout: 90_000 });
+  await close();
+});

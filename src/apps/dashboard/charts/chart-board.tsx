@@ -74,7 +74,7 @@ function FoldedGroup({
   readonly children: (curves: readonly Curve[]) => ComponentChildren;
 }) {
   return (
-    <section aria-label={`Curves of ${name}`}>
+    <section class={isOpen ? "" : "folded"} aria-label={`Curves of ${name}`}>
       <h3 class="group-head">
         <button type="button" class="plain" aria-expanded={isOpen} onClick={onToggle}>
           {isOpen ? "▾" : "▸"} {name} <span class="muted">{curves.length}</span>

@@ -21,7 +21,7 @@ export function savePicture(curve: Curve, frame: HTMLElement | null): void {
   picture.height = plot.height + row * (1 + named.length) + 2 * space;
   const context = picture.getContext("2d");
   if (context === null) return;
-  context.fillStyle = style.getPropertyValue("--ground");
+  context.fillStyle = style.getPropertyValue("--surface");
   context.fillRect(0, 0, picture.width, picture.height);
   context.fillStyle = style.getPropertyValue("--text");
   context.font = `600 ${14 * scale}px system-ui, sans-serif`;

@@ -36,6 +36,7 @@ export function ModelView({ hone, id }: { readonly hone: Hone; readonly id: stri
               <a href={chatAddress(nameOf(value))}>Chat</a>
               <a href={chatAddress(nameOf(value), value.base_model)}>Compare with the base model</a>
               <a href={addressOf("train", [], { model: id })}>Train on a file</a>
+              <a href={addressOf("train", [], { feedback: id })}>Train on feedback</a>
               <a href={addressOf("evaluation", [id])}>Evaluation</a>
               <a href={addressOf("runs", [], { ids: id })}>Overlay with others</a>
             </p>

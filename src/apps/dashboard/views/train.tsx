@@ -1,8 +1,9 @@
-// View that creates a training job: from an uploaded file, or again from the data of an earlier job.
+// View that creates a training job: on an uploaded file, on feedback, or again on the data of an earlier job.
 import { useState } from "preact/hooks";
 import type { Hone } from "../../client/hone.ts";
 import { durationText } from "../components/numbers.ts";
 import { Facts, Shown, View } from "../components/shown.tsx";
+import { FromFeedback } from "../training/from-feedback.tsx";
 import { JobAgain } from "../training/job-again.tsx";
 import { estimate } from "../training/estimate.ts";
 import { RowPreview } from "../training/row-preview.tsx";
@@ -17,14 +18,22 @@ const fileBytesMax = 64_000_000;
 
 export function TrainView({ hone }: { readonly hone: Hone }) {
   const { query } = place.value;
-  const jobId = query.get("job");
-  return (
-    <View title={jobId === null ? "New training job" : "Train again"}>
-      {jobId === null ? (
-        <FromFile hone={hone} modelId={query.get("model") ?? ""} />
-      ) : (
+  const [jobId, feedbackModelId] = [query.get("job"), query.get("feedback")];
+  if (jobId !== null)
+    return (
+      <View title="Train again">
         <JobAgain hone={hone} jobId={jobId} />
-      )}
+      </View>
+    );
+  if (feedbackModelId !== null)
+    return (
+      <View title="Train on feedback">
+        <FromFeedback hone={hone} modelId={feedbackModelId} />
+      </View>
+    );
+  return (
+    <View title="New training job">
+      <FromFile hone={hone} modelId={query.get("model") ?? ""} />
     </View>
   );
 }

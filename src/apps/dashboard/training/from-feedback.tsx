@@ -1,0 +1,131 @@
+// Form that trains a model on feedback about its answers. It first shows what the job would train on.
+import { useState } from "preact/hooks";
+import type { FeedbackJob, ModelObject } from "../../client/api.ts";
+import type { Hone } from "../../client/hone.ts";
+import { shortNumber } from "../components/numbers.ts";
+import { Facts, Shown, WideTable } from "../components/shown.tsx";
+import { addressOf, go } from "../router.ts";
+import { messageOf, useLoaded } from "../use-loaded.ts";
+import { SettingsFields } from "./settings-fields.tsx";
+import { settingsIn } from "./settings.ts";
+
+/** Rule of the form if the user chooses no stored rule. */
+const thumbs = { terms: [{ kind: "reaction", rewards: { "👍": 1, "👎": 0 } }] } as const;
+
+export function FromFeedback({ hone, modelId }: { readonly hone: Hone; readonly modelId: string }) {
+  const model = useLoaded((signal) => hone.models.get(modelId, { signal }), [hone, modelId]);
+  return <Shown loaded={model}>{(found) => <FeedbackForm hone={hone} model={found} />}</Shown>;
+}
+
+function FeedbackForm({ hone, model }: { readonly hone: Hone; readonly model: ModelObject }) {
+  const [ruleId, setRuleId] = useState("");
+  const [isBusy, setIsBusy] = useState(false);
+  const [failure, setFailure] = useState<string | null>(null);
+  const { entity, project } = model;
+  const rules = useLoaded(
+    async (signal) => (await hone.rules.list({ entity, project, limit: 100 }, { signal }).first()).data,
+    [hone, entity, project],
+  );
+  const choice = { model_id: model.id, ...(ruleId === "" ? { rule: thumbs } : { rule_id: ruleId }) };
+  const preview = useLoaded(
+    (signal) => hone.jobs.createFromFeedback({ ...choice, dry_run: true }, { signal }),
+    [hone, model.id, ruleId],
+  );
+  const create = async (form: HTMLFormElement): Promise<void> => {
+    setIsBusy(true);
+    setFailure(null);
+    try {
+      const config = settingsIn(new FormData(form));
+      const { id } = await hone.jobs.createFromFeedback({ ...choice, experimental_config: config });
+      if (id !== null) return go(addressOf("jobs", [id]));
+      setFailure("There is no new feedback to train on.");
+    } catch (error) {
+      setFailure(messageOf(error));
+    }
+    setIsBusy(false);
+  };
+  return (
+    <form
+      class="stacked"
+      aria-label="Training job"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void create(event.currentTarget);
+      }}
+    >
+      <p>
+        Trains{" "}
+        <a href={addressOf("models", [model.id])}>
+          {project}/{model.name}
+        </a>{" "}
+        on the feedback about its answers. Prompts whose answers have different rewards teach the model.
+      </p>
+      <label>
+        Reward
+        <select value={ruleId} onChange={(event) => setRuleId(event.currentTarget.value)}>
+          <option value="">thumbs: 👍 is 1, 👎 is 0</option>
+          {(rules.value ?? []).map(({ id, name }) => (
+            <option key={id} value={id}>
+              rule {name}
+            </option>
+          ))}
+        </select>
+      </label>
+      <SettingsFields of="rl" values={{}} />
+      {failure !== null && (
+        <p class="failure" role="alert">
+          {failure}
+        </p>
+      )}
+      <button type="submit" disabled={isBusy || (preview.value?.counts.groups ?? 0) === 0}>
+        {isBusy ? "Creating the job …" : "Start the job"}
+      </button>
+      <Shown loaded={preview}>{(job) => <Preview of={job} />}</Shown>
+    </form>
+  );
+}
+
+function Preview({ of: { counts, reasons, groups } }: { readonly of: FeedbackJob }) {
+  return (
+    <section aria-labelledby="preview">
+      <h2 id="preview">Data of the job</h2>
+      <Facts
+        of={[
+          ["feedback records", shortNumber(counts.feedback)],
+          ["people", shortNumber(counts.people)],
+          ["prompts", shortNumber(counts.groups)],
+          ["answers", shortNumber(counts.answers)],
+          ["tokens", shortNumber(counts.tokens)],
+        ]}
+      />
+      {counts.groups === 0 && <p>No prompt has answers with different rewards yet.</p>}
+      <ul>
+        {Object.entries(counts.left_out).map(([reason, count]) => (
+          <li key={reason}>
+            {count} left out: {reasons[reason] ?? reason}
+          </li>
+        ))}
+      </ul>
+      {groups.length > 0 && (
+        <WideTable label="Prompts">
+          <thead>
+            <tr>
+              <th scope="col">prompt</th>
+              <th scope="col">rewards of the answers</th>
+            </tr>
+          </thead>
+          <tbody>
+            {groups.map(({ prompt, answers }, index) => (
+              <tr key={index}>
+                <td class="words" dir="auto">
+                  {prompt}
+                </td>
+                <td>{answers.map(({ reward }) => shortNumber(reward)).join(", ")}</td>
+              </tr>
+            ))}
+          </tbody>
+        </WideTable>
+      )}
+    </section>
+  );
+}
