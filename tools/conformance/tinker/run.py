@@ -8,32 +8,22 @@ the tokenizer is in a cache that this script writes. Exits with an error at the 
 
 import json
 import os
-import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from serve import installed, serve
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent.parent
 VENV = Path(os.environ.get("TINKER_VENV", HERE / ".venv"))
-PYTHON = VENV / "bin" / "python"
 SETS = {"sdk": "sdk_client.py", "recipes": "recipes.py"}
 BASE = ROOT / "models" / "hone-tiny"
 MODEL = "Qwen/Qwen3-8B-Base"
 KEY = "hone_conformance_of_this_checkout"
-
-
-def install() -> None:
-    if (VENV / "installed").exists():
-        return
-    print(f"installing tinker and its cookbook into {VENV}", flush=True)
-    if not PYTHON.exists():
-        subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
-    subprocess.run([PYTHON, "-m", "pip", "install", "-q", "-r", HERE / "requirements.txt"], check=True)
-    (VENV / "installed").touch()
 
 
 def write_hub_cache(folder: Path) -> None:
@@ -50,30 +40,15 @@ def write_hub_cache(folder: Path) -> None:
     (snapshot / "tokenizer_config.json").write_text(json.dumps(config))
 
 
-def serve(data: str) -> tuple[subprocess.Popen[str], str]:
-    """Starts the server; returns it with its address once it listens."""
-    flags = ["--port", "0", "--data", data, "--log-level", "warn", "--built-in-model", "off", "--model", f"{MODEL.split('/')[1]}={BASE}"]
-    command = ["node", str(ROOT / "scripts" / "start.js"), *flags]
-    environment = os.environ | {"HONE_API_KEY": KEY}
-    server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, env=environment)
-    assert server.stdout is not None
-    for line in server.stdout:
-        if match := re.search(r"listening on (http:\S+)", line):
-            return server, match[1]
-    raise SystemExit(f"the server ended with status {server.wait()} before it was listening")
-
-
 def main() -> None:
     names = sys.argv[1:] or list(SETS)
     if unknown := set(names) - set(SETS):
         raise SystemExit(f"unknown set: {', '.join(sorted(unknown))}; known sets: {', '.join(SETS)}")
-    install()
+    python = installed(VENV, "-r", HERE / "requirements.txt")
     with tempfile.TemporaryDirectory(prefix="hone-tinker-") as folder:
         hub = Path(folder) / "hub"
         write_hub_cache(hub)
-        server, url = serve(str(Path(folder) / "data"))
         environment = os.environ | {
-            "TINKER_BASE_URL": url,
             "TINKER_API_KEY": f"tml-{KEY}",
             "HONE_KEY": KEY,
             "MODEL": MODEL,
@@ -83,14 +58,11 @@ def main() -> None:
             "HF_HUB_OFFLINE": "1",
             "CUDA_VISIBLE_DEVICES": "",
         }
-        try:
+        flags = ["--log-level", "warn", "--built-in-model", "off", "--model", f"{MODEL.split('/')[1]}={BASE}"]
+        with serve(Path(folder) / "data", *flags, HONE_API_KEY=KEY) as url:
             for name in names:
                 print(f"--- {name}", flush=True)
-                subprocess.run([PYTHON, HERE / SETS[name]], env=environment, check=True)
-        finally:
-            server.send_signal(signal.SIGTERM)
-            server.stdout.close() if server.stdout else None
-            server.wait()
+                subprocess.run([python, HERE / SETS[name]], env=environment | {"TINKER_BASE_URL": url}, check=True)
 
 
 if __name__ == "__main__":
