@@ -18,6 +18,7 @@ const says: Readonly<Record<string, RegExp>> = {
   "docs/guides/backup.md": /verified|restored|backup/i,
   "docs/guides/checkpoints.md": /adapter/,
   "docs/guides/clients.md": /Paris[\s\S]*Paris[\s\S]*nearest: What is the capital of France/,
+  "docs/guides/environments.md": /my-project\/talker[\s\S]*reward \d/,
   "docs/guides/feedback.md": /rating[\s\S]*stars/,
   "docs/guides/fine-tune.md": /^I am the lookup agent\.$/m,
   "docs/guides/keys.md": /^changed reports$[\s\S]*"object":"list"/m,
@@ -83,6 +84,12 @@ const declared: Readonly<Record<string, readonly (readonly [start: string, reaso
     ["sudo -u hone", "needs systemd and root; test/deploy.test.ts"],
   ],
   "docs/guides/distributed.md": [["export POSTGRES_PASSWORD", "needs Docker; test/deploy.test.ts"]],
+  "docs/guides/environments.md": [
+    ["pip install openenv", "needs the Python package openenv; tools/conformance/openenv/run.py"],
+    ["pip install verifiers", "needs the Python package verifiers; tools/conformance/verifiers/run.py"],
+    ["import asyncio, json", "needs the Python package verifiers; tools/conformance/verifiers/run.py"],
+    ["hone rollout run", "needs the Python package harbor; tools/conformance/harbor/run.py"],
+  ],
   "docs/guides/mcp.md": [["claude mcp add", "starts another program; tools/conformance/mcp/run.js"]],
   "docs/guides/model-memory.md": [
     ["npx hone serve --model qwen", "needs large files; test/models-on-demand.test.ts"],
@@ -171,6 +178,11 @@ test("each block that does not run is declared with a reason", () => {
     Object.keys(declared).filter((page) => !pages.includes(page)),
     [],
   );
+});
+
+test("docs/guides/environments.md shows the recipe that the conformance command runs", () => {
+  const recipe = readFileSync("tools/conformance/verifiers/recipe.py", "utf8");
+  assert.ok(readBlocks("docs/guides/environments.md").some(({ code }) => code.trim() === recipe.trim()));
 });
 
 test("each file that a reason names exists", () => {

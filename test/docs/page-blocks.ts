@@ -28,14 +28,14 @@ function pagesIn(folder: string): readonly string[] {
     .map((name) => join(folder, name));
 }
 
-/** Returns the paths of all Markdown files in the repository, except fixtures. */
+/** Returns the paths of all Markdown files in the repository, except fixtures and installed packages. */
 export function markdownFiles(): readonly string[] {
   const folders = ["docs", "src", "test", "tools", "examples", "models", "deploy"];
   const below = folders.flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) => posix.join(folder, name)),
   );
   return [...readdirSync("."), ...below].filter(
-    (path) => path.endsWith(".md") && !/(?:^|\/)(?:node_modules|fixtures)\//.test(path),
+    (path) => path.endsWith(".md") && !/(?:^|\/)(?:node_modules|\.venv[^/]*|fixtures)\//.test(path),
   );
 }
 

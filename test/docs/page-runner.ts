@@ -17,9 +17,14 @@ import { pathToFileURL } from "node:url";
 import { inProof } from "../../src/base/domain/testing/search.ts";
 import { putHoneInto } from "../hone-command.ts";
 import { eventually } from "../running-server.ts";
+import { startEchoEnvironment } from "./echo-environment.ts";
 import { readBlocks, savedAs, type Block } from "./page-blocks.ts";
 
 const address = "http://127.0.0.1:8000";
+/** Address of an OpenEnv environment in the blocks of pages. */
+const environmentAddress = "http://127.0.0.1:8001";
+/** Node 20 has WebSockets only with this flag. */
+const nodeFlags = "WebSocket" in globalThis ? [] : ["--experimental-websocket"];
 /** Matches a line that starts a server: variables, then the command. */
 const serveLine = /^((?:[A-Z_]+=\S+ )*)(?:npx )?hone serve\b(.*)\n?/m;
 
@@ -151,8 +156,17 @@ export class PageRunner {
 
   async #runScript(block: Block, folder: string, server: Server | null, place: string): Promise<string> {
     const name = savedAs(block) ?? "block.mjs";
-    writeFileSync(join(folder, name), shortened(block.code).replaceAll(address, server?.url ?? address));
-    return savedAs(block) === null ? this.#run(process.execPath, [name], { folder, server, place }) : "";
+    const environment = block.code.includes(environmentAddress) ? await startEchoEnvironment() : null;
+    const code = shortened(block.code)
+      .replaceAll(address, server?.url ?? address)
+      .replaceAll(environmentAddress, environment?.url ?? environmentAddress);
+    writeFileSync(join(folder, name), code);
+    try {
+      if (savedAs(block) !== null) return "";
+      return await this.#run(process.execPath, [...nodeFlags, name], { folder, server, place });
+    } finally {
+      await environment?.close();
+    }
   }
 
   async #run(

@@ -8,7 +8,7 @@ import { markdownFiles } from "../docs/page-blocks.ts";
 import { markdownPieces, sourceComments, testNames, type Piece } from "./pieces.ts";
 import { commentSentencesMax, faultsOf, sentencesOf } from "./rules.ts";
 
-const skipped = /(?:^|\/)(?:node_modules|fixtures)(?:\/|$)|^src\/apps\/client\/api\.ts$/;
+const skipped = /(?:^|\/)(?:node_modules|\.venv[^/]*|fixtures)(?:\/|$)|^src\/apps\/client\/api\.ts$/;
 
 const report = (path: string, pieces: readonly Piece[]): readonly string[] =>
   pieces.flatMap(({ line, text }) =>

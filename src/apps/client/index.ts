@@ -24,6 +24,14 @@ export type { TrainEvent } from "./training/train-event.ts";
 export type { Tasks } from "./training/task-order.ts";
 export type { Failure, Group, Judge, JudgeContext, Rollout } from "./training/groups.ts";
 export { judge, type JudgeOptions } from "./judging/judge.ts";
+export {
+  openEnv,
+  type EnvironmentSchemas,
+  type OpenEnv,
+  type OpenEnvOptions,
+} from "./environments/open-env.ts";
+export type { EnvironmentStep } from "./environments/messages.ts";
+export type { Socket, SocketEvent, WebSocketClass } from "./platform.ts";
 export { startTrajectory, type StartTrajectoryOptions } from "./recording/start-trajectory.ts";
 export type { RecordedTrajectory } from "./recording/recorded-trajectory.ts";
 export type { RecordedHistory } from "./recording/histories.ts";

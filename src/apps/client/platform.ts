@@ -16,6 +16,25 @@ export interface Platform {
   output(): { readonly isTerminal: boolean; write(text: string): unknown } | null;
   /** Resolves after a duration; rejects with the signal's reason if the signal aborts first. */
   sleep(durationMs: number, signal?: AbortSignal): Promise<void>;
+  /** Returns the class of WebSockets; null if the platform has none, such as Node 20 without its flag. */
+  webSocket(): WebSocketClass | null;
+}
+
+/** The part of the class `WebSocket` that this client uses. */
+export type WebSocketClass = new (url: string) => Socket;
+
+export interface Socket {
+  addEventListener(type: string, listener: (event: SocketEvent) => void): void;
+  send(text: string): void;
+  close(): void;
+}
+
+export interface SocketEvent {
+  readonly type: string;
+  /** Text of a message; other types of events have none. */
+  readonly data?: unknown;
+  /** Description of an error, if the platform gives one. */
+  readonly message?: string;
 }
 
 interface ErrorStream {
@@ -56,4 +75,5 @@ export const webPlatform: Platform = {
       if (signal?.aborted === true) onAbort();
       else signal?.addEventListener("abort", onAbort, { once: true });
     }),
+  webSocket: () => (globalThis as { readonly WebSocket?: WebSocketClass }).WebSocket ?? null,
 };

@@ -23,5 +23,6 @@ export function fakePlatform(environment: Readonly<Record<string, string>> = {})
       waits.push(durationMs);
       nowMs += durationMs;
     },
+    webSocket: () => null,
   };
 }
