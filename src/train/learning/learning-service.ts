@@ -124,7 +124,7 @@ function nextStart({ createdAt }: LearningCycle, { secondsBetween }: LearningOrd
 }
 
 function learningOff(): ServiceError {
-  const message = "Learning is off for this model. PUT the settings to turn it on.";
+  const message = "Learning is off for this model. Turn it on with `hone learning on`, or by PUT of its settings.";
   return new ServiceError({ code: "not_found", message });
 }
 

@@ -30,10 +30,13 @@ export function addVersionCommands(models: Command): void {
       const names = shownMetrics(versions);
       const rows = versions.map((version) => ({
         ...version,
-        ...(flags.json !== true &&
-          Object.fromEntries(names.map((name) => [name, shortened(version.metrics[name])]))),
+        ...(flags.json !== true && {
+          held: version.held?.state,
+          ...Object.fromEntries(names.map((name) => [name, shortened(version.metrics[name])])),
+        }),
       }));
-      printRows(rows, { ...flags, columns: ["step", "created_at", "pinned", "job_id", ...names] });
+      const held = versions.some((version) => version.held !== null) ? ["held"] : [];
+      printRows(rows, { ...flags, columns: ["step", "created_at", "pinned", ...held, "job_id", ...names] });
       const others = new Set(versions.flatMap(({ metrics }) => Object.keys(metrics))).size - names.length;
       if (flags.json !== true && others > 0) process.stderr.write(`(${others} more metrics with --json)\n`);
     });

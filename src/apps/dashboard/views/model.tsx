@@ -5,6 +5,7 @@ import { ChartBoard } from "../charts/chart-board.tsx";
 import { shortNumber } from "../components/numbers.ts";
 import { saveFile } from "../components/save-file.ts";
 import { Facts, Shown, View, When, WideTable } from "../components/shown.tsx";
+import { LearningPanel } from "../learning/learning-panel.tsx";
 import { addressOf } from "../router.ts";
 import { useLoaded, messageOf } from "../use-loaded.ts";
 import { newestVersions, versionsMax } from "./newest-versions.ts";
@@ -45,6 +46,7 @@ export function ModelView({ hone, id }: { readonly hone: Hone; readonly id: stri
                 <>
                   <Curves versions={steps} />
                   <Versions hone={hone} model={value} versions={steps} />
+                  <LearningPanel hone={hone} id={id} />
                 </>
               )}
             </Shown>
