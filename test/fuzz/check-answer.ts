@@ -64,6 +64,8 @@ function isFault(item: unknown): boolean {
 }
 
 function isErrorHead(error: unknown): boolean {
+  // On the routes of Ollama's API, the error is only a text.
+  if (isText(error)) return true;
   const { message, type, param, code, ...rest } = (error ?? {}) as Readonly<Record<string, unknown>>;
   return (
     isText(message) &&

@@ -79,7 +79,7 @@ async function deleteModel(
   caller: Caller,
 ): Promise<void> {
   const { modelId, step } = await directory.find(name, caller);
-  if (modelId === null || name === "") {
+  if (modelId === null) {
     const message = `${cut(name)} is a base model, which only the operator can remove, with \`hone models remove\`.`;
     throw new ServiceError({ code: "unsupported", message });
   }

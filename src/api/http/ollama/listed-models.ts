@@ -3,7 +3,6 @@
 import type { Caller } from "../../../base/domain/access.ts";
 import { parseModelName } from "../../../inference/models/registry/model-name.ts";
 import type { ListedModel } from "../../wire/ollama/models.ts";
-import { notFound } from "../../../base/domain/service-error.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 
 type Dependencies = Pick<HttpDependencies, "baseModels" | "models" | "directory" | "versions">;
@@ -42,8 +41,6 @@ export async function findModel(
   name: string,
   { caller, startedAt }: { readonly caller: Caller; readonly startedAt: Date },
 ): Promise<ListedModel> {
-  // An empty name means the default model in a chat, but nothing in a request about a model.
-  if (name === "") throw notFound("model", name);
   const { base: baseName, modelId, step } = await dependencies.directory.find(name, caller);
   const base = dependencies.baseModels().find((one) => one.name === baseName) ?? null;
   if (modelId === null || step === null)

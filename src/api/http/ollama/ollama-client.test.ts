@@ -164,6 +164,8 @@ test("reports errors with Ollama's statuses and a text, also within a stream", a
     () => client.delete({ model: "tiny" }),
   ])
     assert.equal((await refusal(call()))[0], 400);
+  for (const call of [() => client.pull({ model: "" }), () => client.show({ model: "" })])
+    assert.deepEqual(await refusal(call()), [400, "The request names no model; send its name."]);
   server.chat.script.failure = new ServiceError({
     code: "unavailable",
     message: "gone",

@@ -1,6 +1,7 @@
 // Lists and descriptions of models in Ollama's API.
 import { createHash } from "node:crypto";
 import { Type } from "typebox";
+import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { BodyForm } from "../body.ts";
 import { anyObject } from "../fields/any-object.ts";
 import { commonFields } from "./common-fields.ts";
@@ -105,9 +106,15 @@ const showSchema = schemaOf("OllamaShowRequest", {
 
 export const showForm: BodyForm<typeof showSchema> = { schema: showSchema };
 
-/** Returns the name in a request that names a model; empty if there is none. */
+/** Returns the name in a request about a model. @throws ServiceError `invalid` if there is none, or it is empty */
 export function nameIn({ model, name }: ValuesOf<typeof nameFields>): string {
-  return model ?? name ?? "";
+  const given = model ?? name ?? "";
+  if (given !== "") return given;
+  const message = "The request names no model; send its name.";
+  throw new ServiceError({
+    code: "invalid",
+    faults: [{ location: ["body", "model"], message, type: "missing" }],
+  });
 }
 
 export function tagBody(model: ListedModel): object {
