@@ -24,13 +24,13 @@ test(
 
     const modelId = await registerModel(server, "watched");
     const jobId = await submitJob(server, modelId, 3);
-    await page.getByRole("link", { name: "Jobs" }).click();
+    await page.getByRole("link", { name: "Jobs", exact: true }).click();
     await page.getByRole("link", { name: jobId.slice(-8) }).click();
     await page.getByText("succeeded").waitFor({ timeout: 90_000 });
     await page.getByRole("heading", { name: "Curves over steps" }).waitFor();
     assert.ok((await page.locator(".plot canvas").count()) > 0, "curves are drawn");
 
-    await page.getByRole("link", { name: "p/watched" }).click();
+    await page.locator("main").getByRole("link", { name: "p/watched" }).click();
     await page.getByRole("heading", { name: "p/watched", level: 1 }).waitFor();
     await page.getByRole("heading", { name: "Curves over versions" }).waitFor();
     const download = page.waitForEvent("download");
@@ -53,7 +53,7 @@ test("a preference job shows its number of trained pairs and their growing margi
   assert.equal(await page.getByText("groups", { exact: true }).count(), 0);
   for (const curve of ["rewards/margins", "rewards/accuracies", "loss"])
     await page.getByText(`${curve} as numbers`).waitFor();
-  await page.getByRole("link", { name: "Jobs" }).click();
+  await page.getByRole("link", { name: "Jobs", exact: true }).click();
   await page.getByRole("cell", { name: "4 pairs" }).waitFor();
   await close();
 });

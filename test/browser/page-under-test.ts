@@ -100,15 +100,29 @@ export async function signIn(page: Page, key: string): Promise<void> {
 
 /** Returns the violations that axe-core rates serious or critical. */
 export async function seriousFaults(page: Page): Promise<readonly string[]> {
+  return (await violations(page)).filter(({ isSerious }) => isSerious).map(({ text }) => text);
+}
+
+/** Returns all violations of axe-core. */
+export async function allFaults(page: Page): Promise<readonly string[]> {
+  return (await violations(page)).map(({ text }) => text);
+}
+
+async function violations(
+  page: Page,
+): Promise<readonly { readonly isSerious: boolean; readonly text: string }[]> {
   // Evaluated by the browser's debugger, to which the content security policy does not apply.
   await page.evaluate(axeSource());
   const found = await page.evaluate(async () => {
     const { axe } = globalThis as unknown as { readonly axe: { run(): Promise<AxeResults> } };
     return (await axe.run()).violations;
   });
-  return found
-    .filter(({ impact }) => impact === "serious" || impact === "critical")
-    .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
+  return found.flatMap(({ id, impact, nodes }) =>
+    nodes.map(({ html }) => ({
+      isSerious: impact === "serious" || impact === "critical",
+      text: `${id}: ${html}`,
+    })),
+  );
 }
 
 interface AxeResults {

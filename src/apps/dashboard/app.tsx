@@ -34,7 +34,7 @@ function SignedIn({ session: signedIn }: { readonly session: Session }) {
   useEffect(() => followServer(hone), [hone]);
   return (
     <div class={isMenuOpen.value ? "frame is-open" : "frame"}>
-      <div class="top-bar">
+      <header class="top-bar">
         <Brand />
         <button
           type="button"
@@ -46,7 +46,7 @@ function SignedIn({ session: signedIn }: { readonly session: Session }) {
         >
           <Icon of="menu" />
         </button>
-      </div>
+      </header>
       {isMenuOpen.value && (
         <button
           type="button"

@@ -1,6 +1,9 @@
 // View of a project's annotation queues and their progress.
 import type { AnnotationQueue, AnnotationQueueStats } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
+import { Empty } from "../components/empty.tsx";
+import { textIn } from "../components/forms/form-values.ts";
+import { ProjectField, useProjects } from "../components/forms/projects.tsx";
 import { shortId } from "../components/short-id.ts";
 import { Shown, View, WideTable } from "../components/shown.tsx";
 import { addressOf, go, place } from "../router.ts";
@@ -18,7 +21,7 @@ interface ListedQueue {
 export function Queues({ hone }: { readonly hone: Hone }) {
   const named = place.value.query.get("project") ?? "";
   const as = place.value.query.get("as") ?? "";
-  const projects = useLoaded((signal) => projectsOf(hone, signal), [hone]);
+  const projects = useProjects(hone);
   const project = named === "" ? (projects.value?.[0] ?? "") : named;
   const loaded = useLoaded(
     (signal) => (project === "" ? Promise.resolve([]) : queuesOf(hone, project, signal)),
@@ -32,19 +35,11 @@ export function Queues({ hone }: { readonly hone: Hone }) {
         key={`${project} ${as}`}
         onSubmit={(event) => {
           event.preventDefault();
-          const form = new FormData(event.currentTarget);
+          const form = event.currentTarget;
           go(addressOf("queues", [], { project: textIn(form, "project"), as: textIn(form, "as") }));
         }}
       >
-        <label>
-          Project
-          <input name="project" list="projects" defaultValue={project} placeholder="entity/project" />
-        </label>
-        <datalist id="projects">
-          {(projects.value ?? []).map((name) => (
-            <option key={name} value={name} />
-          ))}
-        </datalist>
+        <ProjectField projects={projects.value ?? []} value={project} />
         <label>
           Annotate as
           <input name="as" defaultValue={as} placeholder="the key's owner" maxLength={128} />
@@ -54,10 +49,11 @@ export function Queues({ hone }: { readonly hone: Hone }) {
       <Shown loaded={loaded}>
         {(queues) =>
           queues.length === 0 ? (
-            <p>
-              No annotation queues{project === "" ? "" : ` in ${project}`} yet;{" "}
-              <code>hone queues create</code> creates one.
-            </p>
+            <Empty icon="queue" title={`No annotation queues${project === "" ? "" : ` in ${project}`}`}>
+              In a queue, people answer the same questions about many chats, with one key per answer. Create a
+              queue with
+              <em> New queue</em>, or with <code>hone queues create</code>.
+            </Empty>
           ) : (
             <QueueTable queues={queues} project={project} as={as} />
           )
@@ -113,17 +109,6 @@ function QueueTable({
       </tbody>
     </WideTable>
   );
-}
-
-function textIn(form: FormData, name: string): string {
-  const given = form.get(name);
-  return typeof given === "string" ? given.trim() : "";
-}
-
-/** Returns the projects of the first 100 models. */
-async function projectsOf(hone: Hone, signal: AbortSignal): Promise<readonly string[]> {
-  const { data } = await hone.models.list({ limit: 100 }, { signal }).first();
-  return [...new Set(data.map(({ entity, project }) => `${entity}/${project}`))];
 }
 
 async function queuesOf(

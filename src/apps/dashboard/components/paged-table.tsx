@@ -1,6 +1,7 @@
 // Table that shows one page of a list, with links to the first and the next page.
 import type { ComponentChildren } from "preact";
 import type { Loaded } from "../use-loaded.ts";
+import { SelectAll, type Selection } from "./tables/selection.tsx";
 import { Pager, Shown, WideTable } from "./shown.tsx";
 
 /** A page of a list. */
@@ -32,6 +33,8 @@ export function PagedTable<Row>({
   first,
   nextOf,
   none,
+  selection,
+  toolbar,
   children,
 }: {
   readonly loaded: Loaded<ListedPage<Row>>;
@@ -45,6 +48,10 @@ export function PagedTable<Row>({
   readonly nextOf: (last: string) => string;
   /** Returns the content that replaces an empty table. */
   readonly none: (page: ListedPage<Row>) => ComponentChildren;
+  /** Selected rows. The table then has a first column of checkboxes, whose cells `children` returns. */
+  readonly selection?: Selection<Row>;
+  /** Returns the actions on the selected rows, shown above the table. */
+  readonly toolbar?: (selected: readonly Row[], page: ListedPage<Row>) => ComponentChildren;
   /** Returns the `tr` element of a row. */
   readonly children: (row: Row, index: number, rows: readonly Row[]) => ComponentChildren;
 }) {
@@ -55,12 +62,22 @@ export function PagedTable<Row>({
           {page.rows.length === 0 ? (
             <NoRows>{none(page)}</NoRows>
           ) : (
-            <WideTable label={label}>
-              <thead>
-                <tr>{(typeof columns === "function" ? columns(page.rows) : columns).map(headOf)}</tr>
-              </thead>
-              <tbody>{page.rows.map(children)}</tbody>
-            </WideTable>
+            <>
+              {selection !== undefined && toolbar?.(selection.among(page.rows), page)}
+              <WideTable label={label}>
+                <thead>
+                  <tr>
+                    {selection !== undefined && (
+                      <th class="select">
+                        <SelectAll rows={page.rows} selection={selection} />
+                      </th>
+                    )}
+                    {(typeof columns === "function" ? columns(page.rows) : columns).map(headOf)}
+                  </tr>
+                </thead>
+                <tbody>{page.rows.map(children)}</tbody>
+              </WideTable>
+            </>
           )}
           <Pager first={first} next={page.last === null ? null : nextOf(page.last)} />
         </>
@@ -70,6 +87,8 @@ export function PagedTable<Row>({
 }
 
 function headOf(column: Column) {
+  // A column of buttons has no heading; an empty `th` would confuse screen readers.
+  if (column === "") return <td key="" />;
   if (typeof column === "string")
     return (
       <th key={column} scope="col">

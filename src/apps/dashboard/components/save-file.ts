@@ -1,9 +1,13 @@
 // Saves bytes as a file through the browser. All bytes are in memory until then; an adapter has only a few megabytes.
 
-export async function saveFile(bytes: AsyncIterable<Uint8Array>, name: string): Promise<void> {
+export async function saveFile(
+  bytes: AsyncIterable<Uint8Array>,
+  name: string,
+  type = "application/x-tar",
+): Promise<void> {
   const parts: BlobPart[] = [];
   for await (const part of bytes) parts.push(part as Uint8Array<ArrayBuffer>);
-  saveBlob(new Blob(parts, { type: "application/x-tar" }), name);
+  saveBlob(new Blob(parts, { type }), name);
 }
 
 export function saveBlob(blob: Blob, name: string): void {

@@ -19,7 +19,7 @@ export function Brand() {
 
 export function Sidebar({ session: { hasKey } }: { readonly session: Session }) {
   return (
-    <header class="sidebar" id="sidebar">
+    <aside class="sidebar" id="sidebar" aria-label="Sidebar">
       <Brand />
       <nav class="sections" aria-label="Views">
         <ul>
@@ -47,7 +47,7 @@ export function Sidebar({ session: { hasKey } }: { readonly session: Session }) 
           {hasKey && <ToolButton icon="sign-out" label="Sign out" onClick={signOut} />}
         </div>
       </div>
-    </header>
+    </aside>
   );
 }
 

@@ -9,6 +9,8 @@ import { Overview } from "../overview/overview.tsx";
 const Annotate = lazyView(async () => (await import("../annotating/annotate.tsx")).Annotate);
 const ChatView = lazyView(async () => (await import("../views/chat.tsx")).ChatView);
 const EvaluationView = lazyView(async () => (await import("../views/evaluation.tsx")).EvaluationView);
+const BasesView = lazyView(async () => (await import("../operating/bases-view.tsx")).BasesView);
+const FeedbackView = lazyView(async () => (await import("../feedback-list/feedback-view.tsx")).FeedbackView);
 const JobGroups = lazyView(async () => (await import("../jobs/job-groups.tsx")).JobGroups);
 const JobView = lazyView(async () => (await import("../views/job.tsx")).JobView);
 const Jobs = lazyView(async () => (await import("../views/jobs.tsx")).Jobs);
@@ -18,6 +20,8 @@ const Models = lazyView(async () => (await import("../views/models.tsx")).Models
 const Queues = lazyView(async () => (await import("../annotating/queues.tsx")).Queues);
 const RecordedChat = lazyView(async () => (await import("../recorded/recorded-chat.tsx")).RecordedChat);
 const RecordedChats = lazyView(async () => (await import("../recorded/recorded-chats.tsx")).RecordedChats);
+const RetentionView = lazyView(async () => (await import("../operating/retention-view.tsx")).RetentionView);
+const RulesView = lazyView(async () => (await import("../operating/rules-view.tsx")).RulesView);
 const Runs = lazyView(async () => (await import("../views/runs.tsx")).Runs);
 const TrainView = lazyView(async () => (await import("../views/train.tsx")).TrainView);
 const Trajectories = lazyView(async () => (await import("../views/trajectories.tsx")).Trajectories);
@@ -25,6 +29,8 @@ const TrajectoryModels = lazyView(
   async () => (await import("../views/trajectory-models.tsx")).TrajectoryModels,
 );
 const TrajectoryView = lazyView(async () => (await import("../views/trajectory.tsx")).TrajectoryView);
+
+const WebhooksView = lazyView(async () => (await import("../operating/webhooks-view.tsx")).WebhooksView);
 
 export function viewOf({ view, parts: [id, number], query }: Place, { hone }: Session): ComponentChildren {
   switch (view) {
@@ -58,12 +64,22 @@ export function viewOf({ view, parts: [id, number], query }: Place, { hone }: Se
       ) : (
         <RecordedChat key={id} hone={hone} requestId={id} />
       );
+    case "feedback":
+      return <FeedbackView hone={hone} />;
     case "queues":
       return id === undefined ? <Queues hone={hone} /> : <Annotate key={id} hone={hone} queueId={id} />;
     case "chat":
     // Addresses of older releases.
     case "compare":
       return <ChatView hone={hone} />;
+    case "bases":
+      return <BasesView hone={hone} />;
+    case "rules":
+      return <RulesView hone={hone} />;
+    case "webhooks":
+      return <WebhooksView hone={hone} />;
+    case "retention":
+      return <RetentionView hone={hone} />;
     case "usage":
       return <KeyView hone={hone} />;
     default:

@@ -1,15 +1,25 @@
-// Table of all keys of the server, newest first, page by page. Only administrators see it.
+// Table of all keys of the server, newest first, page by page, with actions on each. Only administrators see it.
+import { useState } from "preact/hooks";
 import type { Key } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
+import { Failure } from "../components/forms/failure.tsx";
+import { Icon } from "../components/icon.tsx";
 import { listed, PagedTable } from "../components/paged-table.tsx";
 import { shortId } from "../components/short-id.ts";
-import { When } from "../components/shown.tsx";
+import { State, When } from "../components/shown.tsx";
+import { useAction } from "../components/forms/use-action.ts";
 import { addressOf, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
+import { ChangeKey } from "./change-key.tsx";
+import { NewKey } from "./new-key.tsx";
+import { Secret } from "./secret.tsx";
 
 const limit = 30;
 const everyMs = 30_000;
 const name = "keys_after";
+
+/** Dialog that is open over the list. */
+type Open = "new" | { readonly changed: Key } | { readonly secret: string } | null;
 
 export function KeyList({ hone }: { readonly hone: Hone }) {
   const after = place.value.query.get(name) ?? "";
@@ -19,49 +29,141 @@ export function KeyList({ hone }: { readonly hone: Hone }) {
     [hone, after],
     everyMs,
   );
+  const [open, setOpen] = useState<Open>(null);
+  const close = (): void => {
+    setOpen(null);
+    loaded.reload();
+  };
   return (
-    <>
+    <section>
+      <div class="section-head">
+        <h2>Keys</h2>
+        <button type="button" class="primary" onClick={() => setOpen("new")}>
+          <Icon of="plus" /> New key
+        </button>
+      </div>
       <PagedTable
         loaded={loaded}
         label="Keys"
-        columns={["name", "owner", "entity", "access", "last used", "expires"]}
+        columns={["name", "owner", "access", "limits", "last used", "state", ""]}
         none={() => "No keys."}
         first={after === "" ? null : addressOf("usage")}
         nextOf={(last) => addressOf("usage", [], { [name]: last })}
       >
         {(key) => (
           <tr key={key.id}>
-            <td title={key.id}>{key.name ?? shortId(key.id)}</td>
-            <td>{key.owner}</td>
-            <td>{key.role === "admin" ? "all (admin)" : key.entity}</td>
-            <td>{openedBy(key)}</td>
+            <td title={key.id}>
+              <strong>{key.name ?? shortId(key.id)}</strong>
+            </td>
+            <td>
+              <small class="path">{key.role === "admin" ? "all entities" : key.entity}</small>
+              {key.owner}
+            </td>
+            <td>{accessOf(key)}</td>
+            <td class="brief">{limitsOf(key)}</td>
             <td>
               <When at={key.last_used_at} />
             </td>
             <td>
-              <End of={key} />
+              <KeyState of={key} />
+            </td>
+            <td>
+              <KeyActions hone={hone} subject={key} onOpen={setOpen} onChange={loaded.reload} />
             </td>
           </tr>
         )}
       </PagedTable>
-      <p class="muted">
-        <code>hone keys create</code> creates a key, <code>hone keys revoke</code> revokes one.
-      </p>
+      {open === "new" && <NewKey hone={hone} onClose={close} onMade={(secret) => setOpen({ secret })} />}
+      {open !== null && typeof open === "object" && "changed" in open && (
+        <ChangeKey hone={hone} subject={open.changed} onClose={close} />
+      )}
+      {open !== null && typeof open === "object" && "secret" in open && (
+        <Secret secret={open.secret} onClose={close} />
+      )}
+    </section>
+  );
+}
+
+function KeyActions({
+  hone,
+  subject,
+  onOpen,
+  onChange,
+}: {
+  readonly hone: Hone;
+  readonly subject: Key;
+  readonly onOpen: (open: Open) => void;
+  readonly onChange: () => void;
+}) {
+  const { isBusy, failure, run } = useAction();
+  if (subject.revoked_at !== null) return null;
+  const title = subject.name ?? shortId(subject.id);
+  const rotate = async (): Promise<void> => {
+    if (!confirm(`Give ${title} a new secret? The old secret stays valid for one day.`)) return;
+    onOpen({ secret: (await hone.keys.rotate(subject.id, {})).key });
+  };
+  const revoke = async (): Promise<void> => {
+    if (!confirm(`Revoke ${title}? The server refuses it from now on, and ends its running requests.`))
+      return;
+    await hone.keys.revoke(subject.id);
+    onChange();
+  };
+  return (
+    <div class="row-actions">
+      <button
+        type="button"
+        class="plain"
+        aria-label={`Change the limits of ${title}`}
+        onClick={() => onOpen({ changed: subject })}
+      >
+        Limits
+      </button>
+      <button
+        type="button"
+        class="plain"
+        disabled={isBusy}
+        aria-label={`Rotate ${title}`}
+        onClick={() => run(rotate)}
+      >
+        Rotate
+      </button>
+      <button
+        type="button"
+        class="plain danger"
+        disabled={isBusy}
+        aria-label={`Revoke ${title}`}
+        onClick={() => run(revoke)}
+      >
+        Revoke
+      </button>
+      <Failure of={failure} />
+    </div>
+  );
+}
+
+function KeyState({ of: { revoked_at: revokedAt, expires_at: expiresAt } }: { readonly of: Key }) {
+  if (revokedAt !== null) return <State of="revoked" />;
+  if (expiresAt === null) return <State of="active" />;
+  return (
+    <>
+      <State of="active" says="expires" /> <When at={expiresAt} />
     </>
   );
 }
 
-function openedBy({ scopes, project }: Key): string {
-  const what = scopes === null ? "everything" : scopes.join(", ");
-  return project === null ? what : `${what}, only ${project}`;
+function accessOf({ role, scopes, project }: Key): string {
+  const what = role === "admin" ? "admin" : scopes === null ? "everything" : scopes.join(", ");
+  return project === null ? what : `${what}; only ${project}`;
 }
 
-function End({ of: { revoked_at: revokedAt, expires_at: expiresAt } }: { readonly of: Key }) {
-  if (revokedAt !== null)
-    return (
-      <>
-        revoked <When at={revokedAt} />
-      </>
-    );
-  return <When at={expiresAt} />;
+function limitsOf(key: Key): string {
+  const limits = [
+    [key.requests_per_minute, "requests/min"],
+    [key.tokens_per_minute, "tokens/min"],
+    [key.concurrent_requests, "at once"],
+    [key.queue_percent, "% of the queue"],
+    [key.queued_jobs, "queued jobs"],
+  ] as const;
+  const set = limits.filter(([value]) => value !== null);
+  return set.length === 0 ? "none" : set.map(([value, unit]) => `${value} ${unit}`).join(", ");
 }

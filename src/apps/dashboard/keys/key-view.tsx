@@ -1,84 +1,60 @@
-// View of the user's key and usage. Administrators also see all keys, and everyone sees the server's counts since its
-// start.
+// View of the user's key and usage. Administrators also see and manage all keys.
+import type { OwnKey } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
-import { readMetrics, type Sample, valueOf } from "../metrics.ts";
 import { Facts, Shown, View } from "../components/shown.tsx";
 import { useLoaded } from "../use-loaded.ts";
 import { KeyList } from "./key-list.tsx";
+import { UsageBars } from "./usage-bars.tsx";
 import { UsedTokens } from "./used-tokens.tsx";
-
-const everyMs = 10_000;
 
 export function KeyView({ hone }: { readonly hone: Hone }) {
   const key = useLoaded((signal) => hone.server.key({ signal }), [hone]);
-  const samples = useLoaded(
-    async (signal) => readMetrics(await hone.server.metrics({ signal })),
-    [hone],
-    everyMs,
-  );
   return (
-    <View title="Key and usage">
-      <section aria-labelledby="key">
-        <h2 id="key">Your key</h2>
-        <Shown loaded={key}>
-          {({ owner, entity, role, id }) => (
-            <Facts
-              of={[
-                ["owner", owner],
-                ["entity", entity],
-                ["role", role],
-                ["key id", <code>{id}</code>],
-              ]}
-            />
-          )}
-        </Shown>
-      </section>
-      <section aria-labelledby="used">
-        <h2 id="used">Usage</h2>
-        <UsedTokens hone={hone} />
-      </section>
-      {key.value?.role === "admin" && key.value.scopes === null && (
-        <section aria-labelledby="keys">
-          <h2 id="keys">Keys</h2>
-          <KeyList hone={hone} />
-        </section>
-      )}
-      <section aria-labelledby="answered">
-        <h2 id="answered">Requests since the server started</h2>
-        <Shown loaded={samples}>{(read) => <Answered samples={read} />}</Shown>
-        <p class="muted">These counts include the requests of all keys.</p>
-      </section>
+    <View title="Keys and usage">
+      <Shown loaded={key}>
+        {(own) => (
+          <>
+            <section class="card" aria-labelledby="key">
+              <h2 id="key">Your key</h2>
+              <Facts
+                of={[
+                  ["owner", own.owner],
+                  ["entity", own.entity],
+                  ["role", own.role],
+                  ["scopes", own.scopes === null ? "all" : own.scopes.join(", ")],
+                  ["project", own.project ?? "all"],
+                  ["key id", <code>{own.id}</code>],
+                ]}
+              />
+            </section>
+            {own.role === "admin" && own.scopes === null && <KeyList hone={hone} />}
+            <section>
+              <KeyUsage hone={hone} own={own} />
+            </section>
+          </>
+        )}
+      </Shown>
     </View>
   );
 }
 
-function Answered({ samples }: { readonly samples: readonly Sample[] }) {
-  const number = (name: string, labels?: Readonly<Record<string, string>>): string =>
-    (valueOf(samples, name, labels) ?? 0).toLocaleString("en");
-  const tokens = "hone_chat_tokens_total";
-  const bases = [
-    ...new Set(samples.filter(({ name }) => name === tokens).map(({ labels }) => labels["base"] ?? "")),
-  ];
+function KeyUsage({ hone, own }: { readonly hone: Hone; readonly own: OwnKey }) {
+  const isAllowed = own.project === null && (own.scopes === null || own.scopes.includes("read"));
+  if (isAllowed)
+    return (
+      <>
+        <UsageBars hone={hone} />
+        <UsedTokens hone={hone} isAdmin={own.role === "admin" && own.scopes === null} />
+      </>
+    );
   return (
     <>
-      <Facts
-        of={[
-          ["requests", number("hone_http_requests_total")],
-          ["chats", number("hone_chat_requests_total")],
-        ]}
-      />
-      {bases.map((base) => (
-        <section key={base} aria-label={base}>
-          <h3>Tokens of {base}</h3>
-          <Facts
-            of={[
-              ["in prompts", number(tokens, { base, kind: "prompt" })],
-              ["of these, from the prefix cache", number(tokens, { base, kind: "cached" })],
-              ["in answers", number(tokens, { base, kind: "completion" })],
-            ]}
-          />
-        </section>
-      ))}
+      <h2>Usage</h2>
+      <p class="muted">
+        {own.project === null
+          ? "Reading usage needs a key with the scope read."
+          : `Usage covers a whole entity, and this key is limited to the project ${own.project}.`}
+      </p>
     </>
   );
 }

@@ -23,13 +23,22 @@ const columns = [
 
 const shown = (count: number): string => count.toLocaleString("en");
 
-export function UsedTokens({ hone }: { readonly hone: Hone }) {
+/** @param isAdmin true if the user may read the names of keys */
+export function UsedTokens({ hone, isAdmin }: { readonly hone: Hone; readonly isAdmin: boolean }) {
   const after = place.value.query.get(name) ?? "";
   const loaded = useLoaded(
     async (signal) =>
       listed(await hone.keys.usage({ limit, ...(after !== "" && { after }) }, { signal }).first()),
     [hone, after],
     everyMs,
+  );
+  const names = useLoaded(
+    async (signal) => {
+      if (!isAdmin) return new Map<string, string>();
+      const { data } = await hone.keys.list({ limit: 100 }, { signal }).first();
+      return new Map(data.map((key) => [key.id, key.name ?? key.owner]));
+    },
+    [hone, isAdmin],
   );
   return (
     <PagedTable
@@ -43,7 +52,7 @@ export function UsedTokens({ hone }: { readonly hone: Hone }) {
       {(row) => (
         <tr key={row.id}>
           <td>{row.day}</td>
-          <td title={row.key_id ?? ""}>{keyText(row.key_id)}</td>
+          <td title={row.key_id ?? ""}>{names.value?.get(row.key_id ?? "") ?? keyText(row.key_id)}</td>
           <td>{row.entity}</td>
           <td>{row.model}</td>
           <td class="number">{shown(row.requests)}</td>

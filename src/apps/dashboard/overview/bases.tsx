@@ -1,4 +1,5 @@
 // Cards of the base models in the overview: state, load, and the use of the caches.
+import type { ComponentChildren } from "preact";
 import type { ServerSummary } from "../../client/api.ts";
 import { byteText, shortNumber } from "../components/numbers.ts";
 import { Facts, State } from "../components/shown.tsx";
@@ -17,7 +18,8 @@ export function Bases({ bases }: { readonly bases: readonly Base[] }) {
   );
 }
 
-export function BaseCard({ base }: { readonly base: Base }) {
+/** @param children further facts and actions */
+export function BaseCard({ base, children }: { readonly base: Base; readonly children?: ComponentChildren }) {
   const { name, state, prefix_cache_hits: hits, prefix_cache_queries: queries } = base;
   const [shortState = "", reason] = state.split(/: (.*)/s, 2);
   return (
@@ -38,6 +40,7 @@ export function BaseCard({ base }: { readonly base: Base }) {
         ]}
       />
       <Meter label={`KV cache of ${name}`} used={base.kv_cache_bytes} most={base.kv_cache_bytes_max} />
+      {children}
     </div>
   );
 }

@@ -14,7 +14,7 @@ export function FirstSteps() {
           <h3>Get an answer</h3>
           <p>
             Every OpenAI client works with this address. You can also <a href={addressOf("chat")}>compare</a>{" "}
-            answers on this page.
+            on this page.
           </p>
           <Command text={chatCommand(origin, model)} />
         </li>

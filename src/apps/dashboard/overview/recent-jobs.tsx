@@ -1,6 +1,6 @@
 // Table of the newest jobs in the overview.
 import type { Page, TrainingJob } from "../../client/api.ts";
-import { JobModel, JobReward } from "../components/job-cells.tsx";
+import { JobModel, JobReward } from "../components/tables/job-cells.tsx";
 import { Shown, State, When, WideTable } from "../components/shown.tsx";
 import { addressOf } from "../router.ts";
 import type { Loaded } from "../use-loaded.ts";
@@ -8,9 +8,9 @@ import { ranFor } from "../views/job-list.ts";
 
 export function RecentJobs({ jobs }: { readonly jobs: Loaded<Page<TrainingJob>> }) {
   return (
-    <section aria-labelledby="recent">
+    <section>
       <div class="section-head">
-        <h2 id="recent">Newest jobs</h2>
+        <h2>Newest jobs</h2>
         <a href={addressOf("jobs")}>See all</a>
       </div>
       <Shown loaded={jobs}>

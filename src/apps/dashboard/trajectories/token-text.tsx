@@ -29,6 +29,7 @@ export function TokenText({
     <div>
       <div
         class="token-text"
+        dir="auto"
         role="listbox"
         aria-label={label}
         aria-activedescendant={current === null ? undefined : `${id}-${current}`}

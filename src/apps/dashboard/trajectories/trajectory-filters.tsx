@@ -1,6 +1,8 @@
 // Form with the filters of a trajectory list.
 import type { TrajectoryCount } from "../../client/api.ts";
 import { FilterChoice, FilterField, FilterForm } from "../components/filter-form.tsx";
+import { filledIn } from "../components/filters.ts";
+import { localTime, timesIn } from "../components/forms/local-time.ts";
 import { type Filters, filtersIn } from "./list-query.ts";
 
 export function TrajectoryFilters({
@@ -17,7 +19,11 @@ export function TrajectoryFilters({
     ...(filters.split === undefined ? [] : [filters.split]),
   ]);
   return (
-    <FilterForm filters={filters} onSubmit={(form) => onChange(filtersOf(form))} onClear={() => onChange({})}>
+    <FilterForm
+      filters={filters}
+      onSubmit={(form) => onChange(filtersIn(timesIn(filledIn(form), ["recorded_from", "recorded_before"])))}
+      onClear={() => onChange({})}
+    >
       <FilterChoice
         name="source"
         label="Source"
@@ -57,20 +63,4 @@ export function TrajectoryFilters({
       />
     </FilterForm>
   );
-}
-
-function filtersOf(form: HTMLFormElement): Filters {
-  const given = new URLSearchParams();
-  for (const [name, value] of new FormData(form)) {
-    if (typeof value !== "string" || value === "") continue;
-    given.set(name, name.startsWith("recorded_") ? new Date(value).toISOString() : value);
-  }
-  return filtersIn(given);
-}
-
-/** Formats a time for a `datetime-local` field: in the user's time zone, to the minute. */
-function localTime(iso: string | undefined): string | undefined {
-  const time = new Date(iso ?? NaN);
-  if (Number.isNaN(time.getTime())) return undefined;
-  return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }

@@ -23,7 +23,7 @@ export function TrajectoryTable({
           <Column title="prompt" />
           <Column title="answer" />
           {metrics.map((name) => (
-            <Column key={name} title={name} isNumber />
+            <Column key={name} title={name} isNumber isMetric />
           ))}
           <Column title="tokens" isNumber />
           <Column title="source" />
@@ -39,15 +39,21 @@ export function TrajectoryTable({
               </a>
             </td>
             <td class="number">{metricText(row.reward)}</td>
-            <td class="words">{row.prompt}</td>
-            <td class="words">{row.answer}</td>
+            <td class="words" dir="auto">
+              {row.prompt}
+            </td>
+            <td class="words" dir="auto">
+              {row.answer}
+            </td>
             {metrics.map((name) => (
               <td key={name} class="number">
                 {metricText(row.metrics[name])}
               </td>
             ))}
             <td class="number">{row.token_count === 0 ? "" : row.token_count}</td>
-            <td>{sourceText(row)}</td>
+            <td class="brief" title={sourceText(row)}>
+              {sourceText(row)}
+            </td>
             <td>
               <When at={row.recorded_at} />
             </td>
@@ -68,9 +74,17 @@ export function sourceText({
   return step === null ? from : `${from}, version ${step}`;
 }
 
-function Column({ title, isNumber = false }: { readonly title: string; readonly isNumber?: boolean }) {
+function Column({
+  title,
+  isNumber = false,
+  isMetric = false,
+}: {
+  readonly title: string;
+  readonly isNumber?: boolean;
+  readonly isMetric?: boolean;
+}) {
   return (
-    <th scope="col" class={isNumber ? "number" : undefined}>
+    <th scope="col" class={isNumber ? "number" : undefined} title={isMetric ? title : undefined}>
       {title}
     </th>
   );

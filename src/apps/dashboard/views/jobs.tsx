@@ -5,7 +5,7 @@ import { jobItems } from "../../client/job-items.ts";
 import { Empty } from "../components/empty.tsx";
 import { FilterChoice, FilterForm, FilterText } from "../components/filter-form.tsx";
 import { filledIn } from "../components/filters.ts";
-import { JobModel, JobReward } from "../components/job-cells.tsx";
+import { JobModel, JobReward } from "../components/tables/job-cells.tsx";
 import { listed, PagedTable } from "../components/paged-table.tsx";
 import { shortId } from "../components/short-id.ts";
 import { State, View, When } from "../components/shown.tsx";

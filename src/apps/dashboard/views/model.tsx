@@ -92,7 +92,7 @@ function Versions({
     }
   };
   return (
-    <section aria-labelledby="versions">
+    <section>
       <h2 id="versions">Versions</h2>
       {versions.length === versionsMax && (
         <p class="muted">Only the newest {versionsMax} versions are shown.</p>

@@ -2,7 +2,7 @@
 import type { TrainingJob } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { Empty } from "../components/empty.tsx";
-import { ModelName } from "../components/job-cells.tsx";
+import { ModelName } from "../components/tables/job-cells.tsx";
 import { shortNumber } from "../components/numbers.ts";
 import { listed, PagedTable } from "../components/paged-table.tsx";
 import { View, When } from "../components/shown.tsx";
@@ -37,7 +37,7 @@ export function Models({ hone }: { readonly hone: Hone }) {
         columns={[
           "model",
           "base",
-          { name: "reward", title: "Reward of the newest versions" },
+          { number: "reward", title: "Reward of the newest versions" },
           "",
           "newest job",
           "registered",

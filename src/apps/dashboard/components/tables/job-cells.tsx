@@ -1,8 +1,8 @@
 // Cells of tables of jobs: the job's model, and the reward before and after the job with its change.
-import type { TrainingJob } from "../../client/api.ts";
-import { shortId } from "./short-id.ts";
-import { shortNumber } from "./numbers.ts";
-import { Delta } from "./sparkline.tsx";
+import type { TrainingJob } from "../../../client/api.ts";
+import { shortId } from "../short-id.ts";
+import { shortNumber } from "../numbers.ts";
+import { Delta } from "../sparkline.tsx";
 
 /** Name of the model, below its entity and project in small type; the job's short id if the model was deleted. */
 export function JobModel({ job }: { readonly job: Pick<TrainingJob, "id" | "model"> }) {

@@ -1,0 +1,36 @@
+// Projects of the models that the user can read, and a field for choosing one.
+import type { Hone } from "../../../client/hone.ts";
+import { type Loaded, useLoaded } from "../../use-loaded.ts";
+
+/** Loads the projects of the first 100 models, as `<entity>/<project>`. */
+export function useProjects(hone: Hone): Loaded<readonly string[]> {
+  return useLoaded(
+    async (signal) => {
+      const { data } = await hone.models.list({ limit: 100 }, { signal }).first();
+      return [...new Set(data.map(({ entity, project }) => `${entity}/${project}`))];
+    },
+    [hone],
+  );
+}
+
+export function ProjectField({
+  projects,
+  value,
+}: {
+  readonly projects: readonly string[];
+  readonly value: string;
+}) {
+  return (
+    <>
+      <label>
+        Project
+        <input name="project" list="projects" key={value} defaultValue={value} placeholder="entity/project" />
+      </label>
+      <datalist id="projects">
+        {projects.map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+    </>
+  );
+}

@@ -1,0 +1,27 @@
+// Hook for buttons and forms that change something: runs one action at a time, and keeps the message of its error.
+import { useState } from "preact/hooks";
+import { messageOf } from "../../use-loaded.ts";
+
+export interface Action {
+  readonly isBusy: boolean;
+  /** Message of the last action's error; null if it succeeded. */
+  readonly failure: string | null;
+  readonly run: (work: () => Promise<unknown>) => void;
+}
+
+export function useAction(): Action {
+  const [failure, setFailure] = useState<string | null>(null);
+  const [isBusy, setIsBusy] = useState(false);
+  const start = async (work: () => Promise<unknown>): Promise<void> => {
+    setFailure(null);
+    setIsBusy(true);
+    try {
+      await work();
+    } catch (error) {
+      setFailure(messageOf(error));
+    } finally {
+      setIsBusy(false);
+    }
+  };
+  return { isBusy, failure, run: (work) => void start(work) };
+}

@@ -1,0 +1,59 @@
+// Adds selected chats to an annotation queue of their project.
+import { useState } from "preact/hooks";
+import type { Hone } from "../../../client/hone.ts";
+import { useLoaded } from "../../use-loaded.ts";
+import { Failure } from "../forms/failure.tsx";
+import { useAction } from "../forms/use-action.ts";
+
+export function AddToQueue({
+  hone,
+  chats,
+}: {
+  readonly hone: Hone;
+  readonly chats: readonly { readonly project_id: string; readonly reference: string }[];
+}) {
+  const projects = new Set(chats.map(({ project_id: project }) => project));
+  const [project] = projects;
+  const queues = useLoaded(
+    async (signal) =>
+      project === undefined ? [] : (await hone.queues.list({ project_id: project }, { signal }).first()).data,
+    [hone, project],
+  );
+  const [done, setDone] = useState<string | null>(null);
+  const { failure, isBusy, run } = useAction();
+  const add = async (queueId: string): Promise<void> => {
+    if (project === undefined) return;
+    setDone(null);
+    const items = { call_ids: chats.map(({ reference }) => reference) };
+    const { added_count: count, duplicates } = await hone.queues.add(
+      { project_id: project, queue_id: queueId },
+      items,
+    );
+    setDone(`${count} added${duplicates === 0 ? "" : `, ${duplicates} were in the queue`}`);
+  };
+  const isOff = isBusy || projects.size !== 1 || (queues.value ?? []).length === 0;
+  return (
+    <>
+      <select
+        aria-label="Add to queue"
+        disabled={isOff}
+        title={projects.size > 1 ? "The selected chats belong to several projects." : undefined}
+        value=""
+        onChange={({ currentTarget }) => {
+          const { value } = currentTarget;
+          currentTarget.value = "";
+          run(() => add(value));
+        }}
+      >
+        <option value="">Add to queue …</option>
+        {(queues.value ?? []).map(({ id, name }) => (
+          <option key={id} value={id}>
+            {name || id}
+          </option>
+        ))}
+      </select>
+      {done !== null && <span role="status">{done}</span>}
+      <Failure of={failure} />
+    </>
+  );
+}

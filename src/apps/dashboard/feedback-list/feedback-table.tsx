@@ -1,0 +1,104 @@
+// Table of feedback records, newest first, page by page, with actions on selected records.
+import type { ComponentChildren } from "preact";
+import type { FeedbackRecord } from "../../client/api.ts";
+import type { Hone } from "../../client/hone.ts";
+import { BulkActions } from "../components/tables/bulk-actions.tsx";
+import { type ListedPage, PagedTable } from "../components/paged-table.tsx";
+import { When } from "../components/shown.tsx";
+import { SelectCell, useSelection } from "../components/tables/selection.tsx";
+import { formatRecord } from "../feedback/records.ts";
+import { addressOf, place } from "../router.ts";
+import { useLoaded } from "../use-loaded.ts";
+import { callOf, conditionOf, type FeedbackFilters } from "./feedback-query.ts";
+
+const limit = 50;
+
+export function FeedbackTable({
+  hone,
+  project,
+  filters,
+  none,
+}: {
+  readonly hone: Hone;
+  readonly project: string;
+  readonly filters: FeedbackFilters;
+  readonly none: ComponentChildren;
+}) {
+  const after = place.value.query.get("after") ?? "0";
+  const loaded = useLoaded(
+    (signal) => readPage(hone, project, filters, Number(after), signal),
+    [hone, project, JSON.stringify(filters), after],
+    after === "0" ? 15_000 : null,
+  );
+  const selection = useSelection<FeedbackRecord>(({ id }) => id);
+  const remove = async (records: readonly FeedbackRecord[]): Promise<void> => {
+    for (const { project_id: projectId, id } of records) await hone.feedback.delete(projectId, id);
+    selection.clear();
+    loaded.reload();
+  };
+  return (
+    <PagedTable
+      loaded={loaded}
+      label="Feedback"
+      columns={["given", "feedback", "type", "creator", "about"]}
+      none={() => none}
+      first={after === "0" ? null : addressOf("feedback", [], filters)}
+      nextOf={(last) => addressOf("feedback", [], { ...filters, project, after: last })}
+      selection={selection}
+      toolbar={(records) => <BulkActions rows={records} name="feedback" onDelete={() => remove(records)} />}
+    >
+      {(record) => (
+        <tr key={record.id}>
+          <SelectCell row={record} selection={selection} label={`feedback ${record.id}`} />
+          <td>
+            <When at={record.created_at} />
+          </td>
+          <td class="words" dir="auto" title={JSON.stringify(record.payload)}>
+            {formatRecord(record)}
+          </td>
+          <td class="brief" title={record.feedback_type}>
+            {record.feedback_type}
+          </td>
+          <td class="brief">{record.creator ?? record.vendor_user_id}</td>
+          <td class="brief">
+            <About reference={record.vendor_ref} />
+          </td>
+        </tr>
+      )}
+    </PagedTable>
+  );
+}
+
+function About({ reference }: { readonly reference: string }) {
+  const call = callOf(reference);
+  if (call === null) return <span title={reference}>{reference}</span>;
+  return (
+    <a href={addressOf("chats", [call.id], { project: call.project })} title={reference} data-row>
+      chat {call.id.slice(-8)}
+    </a>
+  );
+}
+
+async function readPage(
+  hone: Hone,
+  project: string,
+  filters: FeedbackFilters,
+  offset: number,
+  signal: AbortSignal,
+): Promise<ListedPage<FeedbackRecord>> {
+  const page = await hone.feedback
+    .query(
+      {
+        project_id: project,
+        query: conditionOf(filters),
+        sort_by: [{ field: "created_at", direction: "desc" }],
+        limit,
+        offset,
+      },
+      { signal },
+    )
+    .first();
+  // Safe cast: the query selects no fields, so the rows are whole records.
+  const rows = page.data as readonly FeedbackRecord[];
+  return { rows, last: page.has_more ? page.last_id : null };
+}

@@ -1,0 +1,101 @@
+// View of a project's feedback: filters, statistics of each type, and the records with links to their chats.
+import type { Hone } from "../../client/hone.ts";
+import { Empty } from "../components/empty.tsx";
+import { filledIn } from "../components/filters.ts";
+import { FilterField, FilterForm, FilterText } from "../components/filter-form.tsx";
+import { Icon } from "../components/icon.tsx";
+import { ProjectField, useProjects } from "../components/forms/projects.tsx";
+import { saveFile } from "../components/save-file.ts";
+import { View } from "../components/shown.tsx";
+import { Failure } from "../components/forms/failure.tsx";
+import { useAction } from "../components/forms/use-action.ts";
+import { localTime, timesIn } from "../components/forms/local-time.ts";
+import { addressOf, go, place } from "../router.ts";
+import { conditionOf, type FeedbackFilters, filtersIn } from "./feedback-query.ts";
+import { FeedbackTable } from "./feedback-table.tsx";
+import { TypeStats } from "./type-stats.tsx";
+
+export function FeedbackView({ hone }: { readonly hone: Hone }) {
+  const filters = filtersIn(place.value.query);
+  const projects = useProjects(hone);
+  const project = filters.project ?? projects.value?.[0];
+  const exporting = useAction();
+  const save = async (projectId: string): Promise<void> => {
+    const query = conditionOf(filters);
+    const bytes = await hone.feedback.export({ project_id: projectId, query, format: "csv" });
+    await saveFile(bytes, `${projectId.replace("/", "-")}-feedback.csv`, "text/csv");
+  };
+  return (
+    <View
+      title="Feedback"
+      lead="Judgements of people and programs about answers."
+      actions={
+        project !== undefined && (
+          <button
+            type="button"
+            disabled={exporting.isBusy}
+            onClick={() => exporting.run(() => save(project))}
+          >
+            <Icon of="download" /> {exporting.isBusy ? "Exporting …" : "CSV"}
+          </button>
+        )
+      }
+    >
+      <Failure of={exporting.failure} />
+      <Filters filters={filters} project={project ?? ""} projects={projects.value ?? []} />
+      {project === undefined ? (
+        projects.value !== null && <NoFeedback project="local/my-project" />
+      ) : (
+        <>
+          <TypeStats hone={hone} project={project} filters={filters} />
+          <FeedbackTable
+            hone={hone}
+            project={project}
+            filters={filters}
+            none={<NoFeedback project={project} />}
+          />
+        </>
+      )}
+    </View>
+  );
+}
+
+function Filters({
+  filters,
+  project,
+  projects,
+}: {
+  readonly filters: FeedbackFilters;
+  readonly project: string;
+  readonly projects: readonly string[];
+}) {
+  const { type, creator, since, until } = filters;
+  return (
+    <FilterForm
+      filters={filters}
+      onSubmit={(form) =>
+        go(addressOf("feedback", [], filtersIn(timesIn(filledIn(form), ["since", "until"]))))
+      }
+      onClear={() => go(addressOf("feedback"))}
+    >
+      <ProjectField projects={projects} value={project} />
+      <FilterText name="type" label="Type" value={type} />
+      <FilterText name="creator" label="Creator" value={creator} />
+      <FilterField name="since" label="Since" type="datetime-local" value={localTime(since)} />
+      <FilterField name="until" label="Until" type="datetime-local" value={localTime(until)} />
+    </FilterForm>
+  );
+}
+
+function NoFeedback({ project }: { readonly project: string }) {
+  return (
+    <Empty
+      icon="feedback"
+      title={`No feedback in ${project}`}
+      commands={[`npx hone feedback add ${project} <request id> --emoji 👍 --url ${location.origin}`]}
+    >
+      Give feedback on a <a href={addressOf("chats")}>recorded chat</a>, answer the questions of a{" "}
+      <a href={addressOf("queues")}>queue</a>, or send it from your own program.
+    </Empty>
+  );
+}

@@ -1,0 +1,74 @@
+// Usage of the last 30 days: a bar of tokens a day, and the whole usage as CSV.
+import type { Usage } from "../../client/api.ts";
+import type { Hone } from "../../client/hone.ts";
+import { webPlatform } from "../../client/platform.ts";
+import { Failure } from "../components/forms/failure.tsx";
+import { Icon } from "../components/icon.tsx";
+import { shortNumber } from "../components/numbers.ts";
+import { saveFile } from "../components/save-file.ts";
+import { Shown } from "../components/shown.tsx";
+import { useAction } from "../components/forms/use-action.ts";
+import { useLoaded } from "../use-loaded.ts";
+import { daysOf, type DayOfUsage } from "./usage-days.ts";
+
+const dayCount = 30;
+/** Maximum number of rows that are read for the bars. */
+const rowsMax = 2000;
+const everyMs = 60_000;
+
+export function UsageBars({ hone }: { readonly hone: Hone }) {
+  const { isBusy, failure, run } = useAction();
+  const loaded = useLoaded((signal) => readDays(hone, signal), [hone], everyMs);
+  const save = async (): Promise<void> => saveFile(await hone.keys.exportUsage(), "usage.csv", "text/csv");
+  return (
+    <>
+      <div class="section-head">
+        <h2>Usage</h2>
+        <button type="button" disabled={isBusy} onClick={() => run(save)}>
+          <Icon of="download" /> CSV
+        </button>
+      </div>
+      <Failure of={failure} />
+      <Shown loaded={loaded}>{(days) => <Bars days={days} />}</Shown>
+    </>
+  );
+}
+
+function Bars({ days }: { readonly days: readonly DayOfUsage[] }) {
+  const most = Math.max(1, ...days.map(({ tokens }) => tokens));
+  const sum = (of: (day: DayOfUsage) => number): number => days.reduce((total, day) => total + of(day), 0);
+  return (
+    <figure class="card usage-bars">
+      <figcaption>
+        <strong>{shortNumber(sum(({ tokens }) => tokens))}</strong> tokens in{" "}
+        <strong>{shortNumber(sum(({ requests }) => requests))}</strong> requests{" "}
+        <span class="muted">in the last {dayCount} days</span>
+      </figcaption>
+      <div class="bars" aria-hidden="true">
+        {days.map(({ day, tokens, requests }) => (
+          <i
+            key={day}
+            class={tokens === 0 ? "none" : undefined}
+            title={`${day}: ${tokens.toLocaleString("en")} tokens, ${requests.toLocaleString("en")} requests`}
+            style={{ height: `${(100 * tokens) / most}%` }}
+          />
+        ))}
+      </div>
+      <div class="now-line muted bar-axis" aria-hidden="true">
+        <span>{days[0]?.day}</span>
+        <span>{days.at(-1)?.day}</span>
+      </div>
+    </figure>
+  );
+}
+
+async function readDays(hone: Hone, signal: AbortSignal): Promise<readonly DayOfUsage[]> {
+  const today = webPlatform.now();
+  const from = new Date(today.getTime() - (dayCount - 1) * 86_400_000).toISOString().slice(0, 10);
+  const rows: Usage[] = [];
+  for await (const row of hone.keys.usage({ from }, { signal })) {
+    rows.push(row);
+    if (rows.length === rowsMax) break;
+  }
+  return daysOf(rows, today, dayCount);
+}

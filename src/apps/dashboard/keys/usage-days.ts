@@ -1,0 +1,29 @@
+// Sums usage by day. Has no side effects.
+import type { Usage } from "../../client/api.ts";
+
+export interface DayOfUsage {
+  /** `YYYY-MM-DD` in UTC. */
+  readonly day: string;
+  readonly tokens: number;
+  readonly requests: number;
+}
+
+const dayMs = 86_400_000;
+
+type Counted = Pick<Usage, "day" | "requests" | "prompt_tokens" | "completion_tokens" | "training_tokens">;
+
+/** Returns the last days until today, also those without usage, from old to new. */
+export function daysOf(rows: readonly Counted[], today: Date, dayCount: number): readonly DayOfUsage[] {
+  return Array.from({ length: dayCount }, (_, index) => {
+    const day = new Date(today.getTime() - (dayCount - 1 - index) * dayMs).toISOString().slice(0, 10);
+    const own = rows.filter((row) => row.day === day);
+    return {
+      day,
+      tokens: own.reduce(
+        (sum, row) => sum + row.prompt_tokens + row.completion_tokens + row.training_tokens,
+        0,
+      ),
+      requests: own.reduce((sum, row) => sum + row.requests, 0),
+    };
+  });
+}

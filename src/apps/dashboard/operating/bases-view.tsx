@@ -1,0 +1,72 @@
+// View of the base models: state, memory, device and files of each, and a button that loads an unloaded one.
+import type { ServedModel, ServerSummary } from "../../client/api.ts";
+import type { Hone } from "../../client/hone.ts";
+import { Command } from "../components/empty.tsx";
+import { Failure } from "../components/forms/failure.tsx";
+import { byteText, shortNumber } from "../components/numbers.ts";
+import { Facts, Shown, View } from "../components/shown.tsx";
+import { Skeleton } from "../components/skeleton.tsx";
+import { useAction } from "../components/forms/use-action.ts";
+import { summary } from "../live.ts";
+import { BaseCard } from "../overview/bases.tsx";
+import { useLoaded } from "../use-loaded.ts";
+
+type Base = ServerSummary["bases"][number];
+
+export function BasesView({ hone }: { readonly hone: Hone }) {
+  const now = summary.value;
+  return (
+    <View
+      title="Base models"
+      lead="The models that answer requests and that training starts from. The server loads a model for its first request. If memory is short, it unloads the model that was used least recently."
+    >
+      {now === null ? (
+        <Skeleton />
+      ) : (
+        <section class="base-cards" aria-label="Base models">
+          <h2 class="hidden">Served models</h2>
+          {now.bases.map((base) => (
+            <BaseDetails key={base.name} hone={hone} base={base} />
+          ))}
+        </section>
+      )}
+      <section class="card" aria-labelledby="add">
+        <h2 id="add">Add a base model</h2>
+        <p class="muted">
+          Run this command on the server's machine. It downloads a model from Hugging Face, or copies a folder
+          or a GGUF file.
+        </p>
+        <Command text="npx hone models add HuggingFaceTB/SmolLM2-135M-Instruct" />
+      </section>
+    </View>
+  );
+}
+
+function BaseDetails({ hone, base }: { readonly hone: Hone; readonly base: Base }) {
+  const model = useLoaded((signal) => hone.served.get(base.name, { signal }), [hone, base.name, base.state]);
+  const { isBusy, failure, run } = useAction();
+  const load = () =>
+    hone.chat.create({ model: base.name, max_tokens: 1, messages: [{ role: "user", content: "Hi" }] });
+  return (
+    <BaseCard base={base}>
+      <Shown loaded={model}>{(served) => <Facts of={factsOf(served)} />}</Shown>
+      {base.state === "unloaded" && (
+        <button type="button" disabled={isBusy} onClick={() => run(load)}>
+          {isBusy ? "Loading …" : `Load ${base.name}`}
+        </button>
+      )}
+      <Failure of={failure} />
+    </BaseCard>
+  );
+}
+
+function factsOf({ status, files, device, max_model_len: length, exact }: ServedModel) {
+  return [
+    ["memory when loaded", status === null ? "–" : byteText(status.memory_bytes)],
+    ["weights on disk", files === null ? "–" : byteText(files.weight_bytes)],
+    ["license", files?.license ?? "–"],
+    ["device", device === null ? "–" : device.value],
+    ["context length", length === null ? "–" : `${shortNumber(length)} tokens`],
+    ["exact answers", exact === null ? "–" : exact ? "yes" : "no"],
+  ] as const;
+}

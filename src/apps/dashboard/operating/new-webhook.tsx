@@ -1,0 +1,79 @@
+// Dialog that creates a webhook.
+import type { WebhookCreate } from "../../client/api.ts";
+import type { Hone } from "../../client/hone.ts";
+import { Dialog } from "../components/forms/dialog.tsx";
+import { Failure } from "../components/forms/failure.tsx";
+import { checkedIn, textIn, textOrNull } from "../components/forms/form-values.ts";
+import { useAction } from "../components/forms/use-action.ts";
+
+const events = [
+  "training_ended",
+  "training_failed",
+  "feedback.created",
+  "feedback.replaced",
+  "feedback.purged",
+] as const satisfies WebhookCreate["events"];
+
+export function NewWebhook({
+  hone,
+  onClose,
+  onMade,
+}: {
+  readonly hone: Hone;
+  readonly onClose: () => void;
+  readonly onMade: (secret: string) => void;
+}) {
+  const { isBusy, failure, run } = useAction();
+  const create = async (form: HTMLFormElement): Promise<void> => {
+    const checked = checkedIn(form, "events");
+    const webhook = await hone.webhooks.create({
+      url: textIn(form, "url"),
+      events: events.filter((event) => checked.includes(event)),
+      project_id: textOrNull(form, "project_id"),
+      description: textOrNull(form, "description"),
+    });
+    onMade(webhook.secret);
+  };
+  return (
+    <Dialog title="New webhook" onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          const form = event.currentTarget;
+          run(() => create(form));
+        }}
+      >
+        <label>
+          URL of the receiver
+          <input name="url" type="url" required placeholder="https://hooks.example.com/hone" />
+        </label>
+        <fieldset>
+          <legend>Events</legend>
+          {events.map((event) => (
+            <label key={event} class="check">
+              <input
+                type="checkbox"
+                name="events"
+                value={event}
+                defaultChecked={event.startsWith("training")}
+              />
+              {event}
+            </label>
+          ))}
+        </fieldset>
+        <label>
+          Only this project
+          <input name="project_id" placeholder="entity/project; empty for all" />
+        </label>
+        <label>
+          Description
+          <input name="description" />
+        </label>
+        <Failure of={failure} />
+        <button type="submit" disabled={isBusy}>
+          Create
+        </button>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,131 @@
+// View of the reward rules: their terms, and the state of those that create jobs automatically.
+import type { RewardRule } from "../../client/api.ts";
+import type { Hone } from "../../client/hone.ts";
+import { Empty } from "../components/empty.tsx";
+import { Failure } from "../components/forms/failure.tsx";
+import { listed, PagedTable } from "../components/paged-table.tsx";
+import { State, View, When } from "../components/shown.tsx";
+import { useAction } from "../components/forms/use-action.ts";
+import { addressOf, place } from "../router.ts";
+import { useLoaded } from "../use-loaded.ts";
+import { termText } from "./term-text.ts";
+
+const limit = 50;
+const everyMs = 15_000;
+
+export function RulesView({ hone }: { readonly hone: Hone }) {
+  const after = place.value.query.get("after") ?? "";
+  const loaded = useLoaded(
+    async (signal) =>
+      listed(await hone.rules.list({ limit, ...(after !== "" && { after }) }, { signal }).first()),
+    [hone, after],
+    everyMs,
+  );
+  return (
+    <View
+      title="Reward rules"
+      lead="Rules turn feedback into rewards. Automatic rules also create training jobs."
+    >
+      <PagedTable
+        loaded={loaded}
+        label="Reward rules"
+        columns={["rule", "terms", "state", { number: "groups ready" }, "last job", "changed", ""]}
+        none={() => <NoRules />}
+        first={after === "" ? null : addressOf("rules")}
+        nextOf={(last) => addressOf("rules", [], { after: last })}
+      >
+        {(rule) => (
+          <tr key={rule.id}>
+            <td class="model-name" title={rule.id}>
+              <small class="path">
+                {rule.entity}/{rule.project}/
+              </small>
+              <strong>{rule.name}</strong>
+            </td>
+            <td>{rule.terms.length === 0 ? "rollouts" : rule.terms.map(termText).join("; ")}</td>
+            <td class="how-far">
+              <State of={rule.state?.status ?? "on request"} />
+              {rule.state !== null && <small class="progress">{rule.state.reason}</small>}
+            </td>
+            <td class="number">
+              {rule.state === null ? "–" : `${rule.state.groups_ready} of ${rule.state.groups_min}`}
+            </td>
+            <td>
+              <LastJob rule={rule} />
+            </td>
+            <td>
+              <When at={rule.updated_at} />
+            </td>
+            <td>
+              <RuleActions hone={hone} rule={rule} onChange={loaded.reload} />
+            </td>
+          </tr>
+        )}
+      </PagedTable>
+    </View>
+  );
+}
+
+function NoRules() {
+  return (
+    <Empty
+      icon="rule"
+      title="No reward rules yet"
+      commands={[`npx hone rules add my-project thumbs --reactions 👍=1,👎=0 --url ${location.origin}`]}
+    >
+      A rule says how much a thumb, a score or an answer in a queue is worth.
+    </Empty>
+  );
+}
+
+function LastJob({ rule: { state } }: { readonly rule: RewardRule }) {
+  if (state === null || state.last_job_id === null) return <>–</>;
+  return <a href={addressOf("jobs", [state.last_job_id])}>job</a>;
+}
+
+function RuleActions({
+  hone,
+  rule,
+  onChange,
+}: {
+  readonly hone: Hone;
+  readonly rule: RewardRule;
+  readonly onChange: () => void;
+}) {
+  const { isBusy, failure, run } = useAction();
+  const change = async (work: () => Promise<unknown>): Promise<void> => {
+    await work();
+    onChange();
+  };
+  const switchState = () =>
+    change(() => (rule.paused ? hone.rules.resume(rule.id) : hone.rules.pause(rule.id)));
+  const remove = async (): Promise<void> => {
+    if (confirm(`Delete the rule ${rule.name}? Its jobs and their versions stay.`))
+      await change(() => hone.rules.delete(rule.id));
+  };
+  return (
+    <div class="row-actions">
+      {rule.standing !== null && (
+        <button
+          type="button"
+          class="plain"
+          disabled={isBusy}
+          aria-label={`${rule.paused ? "Resume" : "Pause"} ${rule.name}`}
+          onClick={() => run(switchState)}
+        >
+          {rule.paused ? "Resume" : "Pause"}
+        </button>
+      )}
+      <button
+        type="button"
+        class="plain danger"
+        disabled={isBusy}
+        aria-label={`Delete ${rule.name}`}
+        onClick={() => run(remove)}
+      >
+        Delete
+      </button>
+      <Failure of={failure} />
+    </div>
+  );
+}
