@@ -28,7 +28,10 @@ export interface ToolAttempt<Task> {
   readonly calls: readonly CalledTool[];
   /** Number of the model's answers. */
   readonly turns: number;
-  /** Reason for the end: an answer without calls, an answer cut off at its token limit, or `turnsMax`. */
+  /**
+   * Reason for the end: an answer without calls, an answer that was cut off at its token limit (its calls are not run),
+   * or `turnsMax`.
+   */
   readonly endedBy: "answer" | "length" | "turns";
 }
 
@@ -94,7 +97,8 @@ async function attempted<Task>(
     messages.push(message);
     const answer = message.content ?? "";
     const wanted = message.tool_calls ?? [];
-    if (wanted.length === 0) {
+    // The last call of an answer that was cut off is incomplete, so none of its calls is run.
+    if (wanted.length === 0 || reason === "length") {
       const endedBy = reason === "length" ? "length" : "answer";
       return { task, trajectory, messages, answer, calls, turns: turn + 1, endedBy };
     }
