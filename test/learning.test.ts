@@ -1,6 +1,8 @@
 // Tests models that learn while they are used, on running servers with the built-in model: a promotion, a rollback, a
 // refused candidate, a server that is killed between training and evaluation, and replies of users.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import type { SettingsOverrides } from "../src/apps/server/settings.ts";
 import { isHeldOut } from "../src/train/learning/conversation-key.ts";
@@ -151,6 +153,11 @@ test("promotes a version that is not worse on held-out prompts, and goes back af
   const versions = await model.send("GET", `/v1/preview/models/${model.id}/checkpoints`);
   assert.equal(versions.data[1].held.state, "rolled_back");
   assert.match(versions.data[1].held.reason, /mean reward of 2 rated answers is 0/);
+  await eventually("the audit log has both decisions", async () => {
+    const log = readFileSync(join(model.server.dataFolder, "audit.jsonl"), "utf8");
+    const actions = ["watching", "rolled_back"].map((stage) => `learning-${stage} ${model.id}:step1`);
+    return actions.every((action) => log.includes(action)) ? true : null;
+  });
 });
 
 test("evaluates once after kills during and after the job, and serves the old version until then", async (t) => {

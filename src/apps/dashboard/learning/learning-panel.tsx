@@ -16,7 +16,7 @@ export function LearningPanel({ hone, id }: { readonly hone: Hone; readonly id: 
         {({ learning, cycles }) => (
           <>
             <p>{learning === null ? "Off." : `On; ${learning.status}: ${learning.explanation}`}</p>
-            {learning?.fault != null && <p class="failure">{learning.fault}</p>}
+            {learning !== null && learning.fault !== null && <p class="failure">{learning.fault}</p>}
             {cycles.length > 0 && <Cycles cycles={cycles} />}
           </>
         )}

@@ -12,6 +12,7 @@ import {
 import type { LearningOrder } from "../../../../base/domain/learning/learning-order.ts";
 import type { Learning } from "../../../../base/domain/learning/learning-store.ts";
 import { resolvePreferenceConfig } from "../../../../base/domain/preferences/preference-config.ts";
+import type { NewWebhook } from "../../../../base/domain/webhooks/webhook.ts";
 import type { Stores } from "../../stores.ts";
 import {
   firstPage,
@@ -50,6 +51,19 @@ const sampleLearning: Learning = {
   keyOwner: "Ada \u0000",
   createdAt: moment(0),
   updatedAt: moment(0),
+};
+
+const webhook: NewWebhook = {
+  id: "w",
+  entity: "team",
+  url: "http://127.0.0.1:9/",
+  events: ["learning.promoted", "learning.rolled_back"],
+  projectId: null,
+  feedbackType: null,
+  recordsMax: 100,
+  description: null,
+  secret: "whsec_",
+  createdAt: moment(0),
 };
 
 const hold = { modelId: "m", owner: "server" };
@@ -106,6 +120,7 @@ const heldOf = async ({ models }: Stores, step: number) => (await models.findVer
 export function checkLearningStore(makeStorage: MakeStorage): void {
   test("serves a candidate as the newest version only after its promotion, and no longer after a rollback", async (t) => {
     const [stores] = await openTwice(makeStorage, t);
+    await stores.webhooks.create(webhook, { countMax: 1 });
     await begin(stores);
     await submit(stores, "j");
     await run(stores, "j", 1);
@@ -122,6 +137,15 @@ export function checkLearningStore(makeStorage: MakeStorage): void {
     assert.deepEqual([await newest(stores), await heldOf(stores, 1)], [0, "rolled_back"]);
     const [cycle] = (await stores.learning.listCycles("m", firstPage)).items;
     assert.deepEqual(cycle, { ...sampleCycle("j"), ...back });
+    const { items: told } = await stores.webhooks.listDeliveries("w", { state: null }, firstPage);
+    const subject = { kind: "cycle", modelId: "m", cycleId: "cycle of j" };
+    assert.deepEqual(
+      told.map((event) => [event.type, event.subject]),
+      [
+        ["learning.promoted", subject],
+        ["learning.rolled_back", subject],
+      ],
+    );
   });
 
   test("never promotes a candidate over a version that was published meanwhile", async (t) => {
