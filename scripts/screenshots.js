@@ -77,6 +77,9 @@ async function logConversation(url, key) {
 }
 
 async function takePictures(url, key) {
+  const headers = { authorization: `Bearer ${key}` };
+  const { data: jobs } = await (await fetch(`${url}/v1/preview/training-jobs?limit=3`, { headers })).json();
+  const newestJobs = jobs.map(({ id }) => id);
   const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
   try {
     for (const colorScheme of ["light", "dark"]) {
@@ -106,6 +109,9 @@ async function takePictures(url, key) {
       await page.locator("[data-row]").first().click();
       await page.locator(".plot canvas").first().waitFor();
       await take("job");
+      await page.goto(`${url}/#/runs?of=jobs&smooth=0.8&ids=${newestJobs.join()}`);
+      await page.locator(".plot canvas").first().waitFor();
+      await take("runs");
       await page.goto(`${url}/#/trajectories`);
       await page.locator("[data-row]").first().click();
       await page.getByRole("region", { name: "Trajectories" }).waitFor();

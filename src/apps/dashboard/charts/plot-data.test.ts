@@ -58,6 +58,8 @@ test("surrounds a single value with a narrow range", () => {
   assert.deepEqual(paddedRange(0, 0, 0), [-0.5, 0.5]);
   assert.deepEqual(paddedRange(8, 8, 0.1), [4, 12]);
   assert.deepEqual(paddedRange(0, 10, 0.1), [-1, 11]);
+  const [low, high] = paddedRange(1e-5, 1e-5 + 1e-20, 0.1);
+  assert.ok(low < 0.6e-5 && high > 1.4e-5);
 });
 
 test("writes a row of CSV for each point", () => {

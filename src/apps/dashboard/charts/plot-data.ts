@@ -40,9 +40,12 @@ export function plotData(
   return { xs, series: smoothing === 0 ? drawn(false) : [...drawn(true), ...drawn(false)] };
 }
 
-/** Returns the range of an axis. A single value gets a range of its own size around it. */
+/**
+ * Returns the range of an axis. A single value, or values that differ only by rounding, get a range of their own size
+ * around them.
+ */
 export function paddedRange(min: number, max: number, padding: number): [number, number] {
-  if (min < max) {
+  if (max - min > 1e-9 * Math.max(Math.abs(min), Math.abs(max))) {
     const space = (max - min) * padding;
     return [min - space, max + space];
   }

@@ -21,7 +21,7 @@ export function JobSettings({ job }: { readonly job: TrainingJob }) {
 
 function SettingList({ of }: { readonly of: readonly JobSetting[] }) {
   return (
-    <dl class="facts">
+    <dl class="facts metrics">
       {of.map(({ name, text, isChanged }) => (
         <div key={name}>
           <dt>{name}</dt>

@@ -108,7 +108,9 @@ function Settings({ runs }: { readonly runs: readonly LoadedRun[] }) {
           <tbody>
             {differing.map(({ name, values }) => (
               <tr key={name}>
-                <th scope="row">{name}</th>
+                <th scope="row" title={name}>
+                  {name}
+                </th>
                 {values.map((value, index) => (
                   <td key={index}>{value ?? "–"}</td>
                 ))}
