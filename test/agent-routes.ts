@@ -37,6 +37,7 @@ function rolloutAttempts(other: Things, own: Things): Readonly<Record<string, re
     [`POST ${route}`]: [{ ...post(of(other), {}, 0), ...foreignId }],
     [`GET ${route}`]: [{ ...get(of(other), 0), ...foreignId }],
     [`GET ${route}/:rollout_id`]: each("", (url) => get(url, 404)),
+    [`GET ${route}/:rollout_id/trajectories`]: each("/trajectories", (url) => get(url, 404)),
     ...Object.fromEntries(
       Object.entries(calls).map(([name, body]) => [
         `POST ${route}/:rollout_id/v1/${name}`,

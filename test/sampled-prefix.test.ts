@@ -58,6 +58,7 @@ test("every turn of a recorded trajectory continues the exact tokens of earlier 
       const { choices } = await trajectory.chat({ messages: [...messages], max_completion_tokens: 12 });
       messages.push({ role: "assistant", content: choices[0]?.message.content ?? "" }, next);
     }
+    await trajectory.end();
     assert.equal(trajectory.histories.length, 1);
     const [history] = trajectory.histories;
     const turns = (history?.items ?? []).filter((item) => "message" in item);

@@ -102,6 +102,7 @@ export function tuningRequests(world: FuzzedWorld): readonly ValidRequest[] {
     }),
     get(`${rollouts}?state=open&group=g&split=train&version=0&limit=2`),
     get(`${rollouts}/${rolloutId}`),
+    get(`${rollouts}/${rolloutId}/trajectories`),
     post(`${rollouts}/${rolloutId}/finish`, rolloutFinishForm, {
       reward: 0.5,
       metrics: { correct: true, length: 3 },

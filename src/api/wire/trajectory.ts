@@ -106,7 +106,7 @@ const historyItems = Type.Array(historyItem, {
 });
 const tools = nullable(Type.Array(anyObject), { description: "Tools of the chat requests." });
 
-const trajectorySchema = Type.Object(
+export const trajectorySchema = Type.Object(
   {
     messages_and_choices: Type.Optional(historyItems),
     tools,

@@ -33,10 +33,9 @@ export {
 export type { EnvironmentStep } from "./environments/messages.ts";
 export type { Socket, SocketEvent, WebSocketClass } from "./platform.ts";
 export { startTrajectory, type StartTrajectoryOptions } from "./recording/start-trajectory.ts";
-export type { RecordedTrajectory } from "./recording/recorded-trajectory.ts";
-export type { RecordedHistory } from "./recording/histories.ts";
+export type { RecordedHistory, RecordedTrajectory } from "./recording/recorded-trajectory.ts";
 export type { AgentsModel } from "./recording/libraries.ts";
-export type { Fetch, RecordedCall } from "./recording/recording-fetch.ts";
+export type { Fetch } from "./recording/trajectory-fetch.ts";
 export { mcpTools, type McpToolsOptions } from "./tools/mcp-tools.ts";
 export type { McpAddress, McpClient, McpCommand, McpSource, McpTool } from "./tools/mcp-client.ts";
 export {

@@ -5,6 +5,7 @@ import type { Logged, TrajectoryGroup, TrainingJobCreate } from "./api.ts";
 import type { CheckpointCalls } from "./calls/checkpoint-calls.ts";
 import type { ChatCalls } from "./calls/generation-calls.ts";
 import type { JobCalls } from "./calls/training/job-calls.ts";
+import type { RolloutCalls } from "./calls/training/rollout-calls.ts";
 import type { ModelCalls } from "./calls/model-calls.ts";
 import type { TrajectoryCalls, TrajectoryFilter } from "./calls/trajectory-calls.ts";
 import type { Connection, ConnectionOptions, RequestOptions } from "./connection.ts";
@@ -24,6 +25,7 @@ export interface HoneCalls {
   readonly checkpoints: CheckpointCalls;
   readonly jobs: JobCalls;
   readonly models: ModelCalls;
+  readonly rollouts: RolloutCalls;
   readonly trajectories: TrajectoryCalls;
   /** Returns a client for the same server and key, with other options. */
   with(options: Pick<ConnectionOptions, "fetch" | "timeout">): HoneCalls;

@@ -14,8 +14,10 @@ import type {
   RolloutStore,
 } from "../../base/domain/rollouts/rollout.ts";
 import { invalid, notFound, quoted, ServiceError } from "../../base/domain/service-error.ts";
+import type { Trajectory } from "../../base/domain/trajectory.ts";
 import { type LinkedRollout, readRollout } from "./rollout-answers.ts";
 import { createRolloutJob, type RolloutJobRequest, type SubmitJob } from "./rollout-jobs.ts";
+import { rolloutTrajectories } from "./rollout-trajectories.ts";
 import type { RolloutSettings } from "./settings.ts";
 
 export interface RolloutDependencies {
@@ -40,6 +42,15 @@ export interface RolloutRequest extends Pick<
   /** Time in seconds after which the rollout expires. */
   readonly expiresSeconds: number;
 }
+
+/** Calls of a rollout in the form for training. */
+export interface RolloutTrajectories {
+  readonly trajectories: readonly Trajectory[];
+  /** Number of calls that were too large to be recorded with their tokens, and are in no trajectory. */
+  readonly callsWithoutTokens: number;
+}
+
+const noOutcome: RolloutOutcome = { reward: 0, metrics: {}, callRewards: {} };
 
 export class RolloutService {
   readonly #dependencies: RolloutDependencies;
@@ -101,6 +112,15 @@ export class RolloutService {
   /** Reads the calls of a rollout, linked to sequences. */
   read({ id }: Rollout): Promise<LinkedRollout> {
     return readRollout(this.#dependencies.completions, id);
+  }
+
+  /** Reads the calls of a rollout as trajectories for training. Unless the rollout is finished, the reward is 0. */
+  async trajectories(rollout: Rollout): Promise<RolloutTrajectories> {
+    const linked = await this.read(rollout);
+    const { outcome } = rollout;
+    const callsWithoutTokens = linked.calls.filter(({ isWhole }) => !isWhole).length;
+    const trajectories = rolloutTrajectories(rollout, linked, outcome ?? noOutcome);
+    return { trajectories, callsWithoutTokens };
   }
 
   /**

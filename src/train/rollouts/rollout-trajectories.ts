@@ -55,7 +55,8 @@ function historyOf(
     items.push(...messages.slice(saidCount));
     saidCount = messages.length + 1;
     const { message, ...record } = choiceRecord(choice, choiceIndex, promptTokenIds);
-    items.push(isContext(answer) ? { ...message, role: "assistant" } : { message, ...record });
+    const { requestId: request_id } = call;
+    items.push(isContext(answer) ? { ...message, role: "assistant" } : { message, ...record, request_id });
   }
   const prompt = sequence.at(-1)?.call.content?.prompt;
   return { messagesAndChoices: items, tools: prompt?.kind === "conversation" ? prompt.tools : null };

@@ -63,6 +63,7 @@ const operations: Readonly<Record<string, readonly string[]>> = {
   "/v1/preview/models/{model_id}/learning/cycles": ["get"],
   "/v1/preview/models/{model_id}/rollouts": ["get", "post"],
   "/v1/preview/models/{model_id}/rollouts/{rollout_id}": ["get"],
+  "/v1/preview/models/{model_id}/rollouts/{rollout_id}/trajectories": ["get"],
   "/v1/preview/models/{model_id}/rollouts/{rollout_id}/finish": ["post"],
   "/v1/preview/models/{model_id}/rollouts/{rollout_id}/cancel": ["post"],
   "/v1/preview/projects/{entity}/{project}/datasets/from-traces": ["post"],

@@ -10,6 +10,7 @@ import type {
   ChatRequest,
   ChatUsage,
 } from "../../../base/domain/chat.ts";
+import type { ChatRecording } from "../../../base/domain/recordings/chat-recorder.ts";
 import { choiceCountOf } from "../../../base/domain/generation.ts";
 import type { Allowance, TokenReservation } from "../../../base/domain/keys/limits.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -52,6 +53,9 @@ export class FakeChat implements ChatPort {
   };
   readonly seen: { readonly request: ChatRequest; readonly caller: Caller }[] = [];
   #onSeen: () => void = () => undefined;
+
+  /** Begins to record the answer to a call of a rollout; null to record no answers. */
+  record: ((request: ChatRequest, caller: Caller) => Promise<ChatRecording>) | null = null;
 
   /** Resolves when the next request has arrived. */
   nextSeen(): Promise<void> {
@@ -101,12 +105,13 @@ export class FakeChat implements ChatPort {
     const { maxTokens } = request.stopping;
     const answerTokens = maxTokens === Infinity ? 0 : (maxTokens ?? 0);
     const reservation = reserved(allowance, 3 + answerTokens, located);
-    const deltas = this.#deltas(request, { signal, located, usage, reservation, wantsLogprobs });
+    const recording = caller.rollout ? ((await this.record?.(request, caller)) ?? null) : null;
+    const deltas = this.#deltas(request, { signal, located, usage, reservation, wantsLogprobs, recording });
     const leave = async (): Promise<void> => {
       await deltas.return();
       reservation?.settle();
     };
-    return { header, deltas, usage, recordedAs: null, leave };
+    return { header, deltas, usage, recordedAs: recording?.key ?? null, leave };
   }
 
   async *#deltas(
@@ -117,14 +122,20 @@ export class FakeChat implements ChatPort {
       usage,
       reservation,
       wantsLogprobs,
+      recording,
     }: Required<Pick<BeginOptions, "signal" | "located">> & {
       readonly reservation: TokenReservation | null;
+      readonly recording: ChatRecording | null;
       readonly usage: { -readonly [Member in keyof ChatUsage]: ChatUsage[Member] };
       readonly wantsLogprobs: boolean;
     },
   ): AsyncGenerator<readonly ChatDelta[], void> {
     try {
-      yield* this.#pieces(output, { signal, located, usage, wantsLogprobs });
+      for await (const deltas of this.#pieces(output, { signal, located, usage, wantsLogprobs })) {
+        recording?.add(deltas);
+        yield deltas;
+      }
+      await recording?.end(usage);
     } finally {
       reservation?.use(usage.promptTokens + usage.completionTokens);
       reservation?.settle();

@@ -80,6 +80,7 @@ import { createHttpServer } from "../server.ts";
 import { httpSettings, type HttpSettings } from "../settings.ts";
 import { checkAnswer } from "./documented-answers.ts";
 import { FakeChat } from "./fake-chat.ts";
+import { rolloutRecorder } from "./rollout-recorder.ts";
 
 const listedReplies = {
   calls: { format: "off", reason: "it is a fake" },
@@ -103,6 +104,8 @@ export interface FakeServerOptions {
   readonly retentionSettings?: Partial<RetentionSettings>;
   readonly fileSettings?: Partial<FileSettings>;
   readonly rolloutSettings?: Partial<RolloutSettings>;
+  /** True to record the fake chat service's answers to calls of rollouts. */
+  readonly recordsRollouts?: boolean;
   /** Profile of the trainer; by default the profile of the embedded trainer. */
   readonly trainer?: TrainerProfile;
   /** Chat service to use instead of the fake one. */
@@ -265,6 +268,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     weightsOf: () => "weights",
     artifacts: noArtifacts,
   });
+  if (options.recordsRollouts === true) chat.record = rolloutRecorder(database, clock);
   const dependencies: HttpDependencies = {
     chat: options.chat ?? chat,
     exchange: null,

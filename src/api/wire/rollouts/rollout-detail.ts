@@ -4,7 +4,9 @@ import { callReference } from "../../../base/domain/recordings/call-reference.ts
 import type { ListedCompletion } from "../../../base/domain/recordings/completion-store.ts";
 import type { Rollout } from "../../../base/domain/rollouts/rollout.ts";
 import type { LinkedRollout } from "../../../train/rollouts/rollout-answers.ts";
+import type { RolloutTrajectories } from "../../../train/rollouts/rollout-service.ts";
 import { answerOf } from "../fields/resource.ts";
+import { trajectoryBody, trajectorySchema } from "../trajectory.ts";
 import { orNull } from "../nullable.ts";
 import { rolloutRows } from "./rollout.ts";
 
@@ -68,6 +70,21 @@ export const rolloutDetailAnswer = answerOf<DetailedRollout>()("RolloutDetail", 
     }),
     ({ linked }) => sequencesBody(linked),
   ],
+});
+
+export const rolloutTrajectoriesAnswer = answerOf<RolloutTrajectories>()("RolloutTrajectories", {
+  trajectories: [
+    Type.Array(trajectorySchema, {
+      description:
+        "First the calls of the rollout as one trajectory with a history for each sequence, then a trajectory for each call with its own reward. Each Choice has the `request_id` of its call. Empty if no call was recorded.",
+    }),
+    ({ trajectories }) => trajectories.map(trajectoryBody),
+  ],
+  calls_without_tokens: Type.Integer({
+    minimum: 0,
+    description:
+      "Number of calls that were too large to be recorded with their tokens. No trajectory contains them.",
+  }),
 });
 
 function sequencesBody({ answers, sequences }: LinkedRollout) {

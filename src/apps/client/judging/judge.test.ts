@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { JsonObject } from "../recording/model-request.ts";
+import type { JsonObject } from "../recording/trajectory-fetch.ts";
 import type { RecordedTrajectory } from "../recording/recorded-trajectory.ts";
 import { scriptedFetch } from "../testing/fake-fetch.ts";
 import { fakePlatform } from "../testing/fake-platform.ts";

@@ -3,7 +3,7 @@
 import { HoneError } from "../hone-error.ts";
 import type { Judge, JudgeContext, Rollout } from "../training/groups.ts";
 import { seedOf, shuffledBy } from "../training/seeds.ts";
-import type { JsonObject } from "../recording/model-request.ts";
+import type { JsonObject } from "../recording/trajectory-fetch.ts";
 import { verdicts, attemptName, type JudgeMode } from "./verdict.ts";
 
 export interface JudgeOptions<Task> {

@@ -4,7 +4,7 @@ import type { OpenAICompatibleProvider } from "@ai-sdk/openai-compatible";
 import type { ChatOpenAI, ChatOpenAIFields } from "@langchain/openai";
 import type OpenAI from "openai";
 import { HoneError } from "../hone-error.ts";
-import type { Fetch } from "./recording-fetch.ts";
+import type { Fetch } from "./trajectory-fetch.ts";
 
 /** Settings that every library accepts. */
 export interface LibraryAccess {

@@ -1,10 +1,10 @@
-// The object that a rollout function gets. It gives any library access to the model, and records the model's answers.
+// The object that a rollout function gets. It gives any library access to the model, whose calls belong to a rollout of
+// the server. The server records the answers with their tokens, and returns them when the rollout function has ended.
 import type { OpenAICompatibleProvider } from "@ai-sdk/openai-compatible";
 import type { ChatOpenAI, ChatOpenAIFields } from "@langchain/openai";
 import type OpenAI from "openai";
-import type { ChatCompletion, ChatCompletionRequest, Trajectory } from "../api.ts";
+import type { ChatCompletion, ChatCompletionRequest, RolloutTrajectories, Trajectory } from "../api.ts";
 import { answeredError, HoneError } from "../hone-error.ts";
-import { historiesOf, withSampledTokens, type RecordedHistory } from "./histories.ts";
 import {
   agentsModel,
   aiSdkProvider,
@@ -12,27 +12,24 @@ import {
   type AgentsModel,
   type LibraryAccess,
 } from "./libraries.ts";
-import type { JsonObject } from "./model-request.ts";
-import { recordingFetch, type Fetch, type RecordedCall } from "./recording-fetch.ts";
+import { type Fetch, type JsonObject, type Target, trajectoryFetch } from "./trajectory-fetch.ts";
 
 export interface RecordedTrajectoryOptions {
   /** Function that sends requests. */
   readonly send: (url: string, request: RequestInit) => Promise<Response>;
-  /** Base URL with `/v1`. */
-  readonly baseURL: string;
-  readonly apiKey: string;
+  readonly server: Target;
+  readonly rollout: Target & { readonly apiKey: string };
+  readonly rolloutId: string;
+  /** Ends the rollout, and returns its calls as trajectories. */
+  readonly end: () => Promise<RolloutTrajectories>;
   /** Model name of the version to call. */
   readonly model: string;
-  /** Step of the version; null if the name means the newest version. */
-  readonly step: number | null;
   /** Seed of the trajectory. Requests without a seed get seeds derived from it. */
   readonly seed: number;
-  /** Default fields of chat requests. */
+  /** Default fields of the model's requests. */
   readonly defaults: JsonObject;
   readonly signal: AbortSignal;
   readonly openAI: (access: LibraryAccess) => OpenAI;
-  /** Start time in ISO 8601. */
-  readonly startedAt: string;
 }
 
 /** Result of a rollout. */
@@ -48,48 +45,56 @@ export interface Judged {
  */
 const seedStride = 7919;
 
+/** A conversation of a trajectory. */
+export interface RecordedHistory {
+  /** Messages, with a Choice in place of each answer that the model generated. */
+  readonly items: readonly JsonObject[];
+  readonly tools: readonly JsonObject[] | null;
+}
+
 export class RecordedTrajectory implements LibraryAccess {
   /** Name of the sub-agent; null for the trajectory itself. */
   readonly name: string | null;
-  /** Base URL with `/v1`, for any client. */
+  /** Id of the rollout to which the calls belong. */
+  readonly rolloutId: string;
+  /** Base URL with `/v1`, for any client. Every call of a model below this URL belongs to the rollout. */
   readonly baseURL: string;
+  /** Base URL without `/v1`, for Anthropic's clients. */
+  readonly anthropicBaseURL: string;
+  /** Key of the rollout. It permits only calls of the model. */
   readonly apiKey: string;
-  /** Name of the recorded model. Calls of other models are passed on unrecorded. */
+  /** Name of the model. The trajectory's `fetch` sends calls of other models to the server, outside of the rollout. */
   readonly model: string;
-  /** A `fetch` that records calls of the model. */
+  /** A `fetch` that adds defaults and a seed to calls of the model. */
   readonly fetch: Fetch;
   /** Aborts when the rollout times out or training is stopped. */
   readonly signal: AbortSignal;
   /** Seed of this rollout, the same in every run with the same `seed` option. */
   readonly seed: number;
   readonly #options: RecordedTrajectoryOptions;
-  readonly #calls: { readonly request: JsonObject; choices: readonly JsonObject[] }[] = [];
+  /** Request ids of the answers that this trajectory's own `fetch` received. */
+  readonly #answered = new Set<string>();
   readonly #children: RecordedTrajectory[] = [];
   readonly #logs: string[] = [];
   #openai: OpenAI | undefined;
+  #trajectory: Trajectory | undefined;
 
   constructor(options: RecordedTrajectoryOptions, name: string | null = null) {
-    const { baseURL, apiKey, model, signal, seed, send, defaults } = options;
+    const { rollout, rolloutId, model, signal, seed } = options;
     this.#options = options;
     this.name = name;
-    this.baseURL = baseURL;
-    this.apiKey = apiKey;
+    this.rolloutId = rolloutId;
+    this.baseURL = rollout.baseURL;
+    this.anthropicBaseURL = rollout.baseURL.replace(/\/v1$/, "");
+    this.apiKey = rollout.apiKey;
     this.model = model;
     this.signal = signal;
     this.seed = seed;
     let nextSeed = seed;
-    this.fetch = recordingFetch({
-      send,
-      model,
-      defaults,
+    this.fetch = trajectoryFetch({
+      ...options,
       seed: () => (nextSeed = (nextSeed + seedStride) % 2 ** 31),
-      signal,
-      withSampledTokens: (request) => withSampledTokens(request, this.calls),
-      onCall: (request) => {
-        const call = { request, choices: [] as readonly JsonObject[] };
-        this.#calls.push(call);
-        return (choices) => void (call.choices = choices);
-      },
+      onAnswer: (requestId) => void this.#answered.add(requestId),
     });
   }
 
@@ -121,7 +126,7 @@ export class RecordedTrajectory implements LibraryAccess {
   /** Returns a model of `@openai/agents`: `new Agent({ model: await trajectory.agents(), … })`. */
   readonly agents = (): Promise<AgentsModel> => agentsModel(this);
 
-  /** Returns a trajectory for a sub-agent. Its histories are separate, but get this trajectory's reward. */
+  /** Returns a trajectory for a sub-agent. It belongs to the same rollout, and gets its reward. */
   readonly child = (name: string): RecordedTrajectory => {
     const seed = (this.seed + 104_729 * (this.#children.length + 1)) % 2 ** 31;
     const child = new RecordedTrajectory({ ...this.#options, seed }, name);
@@ -132,23 +137,37 @@ export class RecordedTrajectory implements LibraryAccess {
   /** Adds a readable line to the trajectory's log. */
   readonly log = (line: string): void => void this.#logs.push(line);
 
-  /** Answered calls, without those of sub-agents, in the order in which they began. */
-  get calls(): readonly RecordedCall[] {
-    return this.#calls.filter(({ choices }) => choices.length > 0);
+  /**
+   * Ends the rollout, and reads its calls from the server. Further calls of the model fail.
+   *
+   * @throws HoneError `nothing_recorded` if the model was not called, or if the server could not keep an answer's tokens
+   */
+  async end(): Promise<void> {
+    const { trajectories, calls_without_tokens: lost } = await this.#options.end();
+    if (lost > 0) throw tooLarge(lost);
+    const [trajectory] = trajectories;
+    if (trajectory === undefined) throw nothingRecorded(this.model);
+    this.#trajectory = trajectory;
   }
 
-  /** Histories of the trajectory and its sub-agents, in the form for training. */
+  /** Histories of the trajectory and its sub-agents, in the form for training; none before `end`. */
   get histories(): readonly RecordedHistory[] {
-    return this.#named().flatMap(({ histories }) => histories);
+    if (this.#trajectory === undefined) return [];
+    const { messages_and_choices, tools, additional_histories } = this.#trajectory;
+    return [{ messages_and_choices, tools }, ...(additional_histories ?? [])].map((history) => ({
+      // Safe casts: the server's lists of JSON objects.
+      items: (history.messages_and_choices ?? []) as readonly JsonObject[],
+      tools: (history.tools ?? null) as readonly JsonObject[] | null,
+    }));
   }
 
-  /** Number of generated tokens, including those of sub-agents. */
+  /** Number of generated tokens, including those of sub-agents; 0 before `end`. */
   get completionTokens(): number {
     const items = this.histories.flatMap((history) => history.items);
     return items.reduce((sum, { token_ids: ids }) => sum + (Array.isArray(ids) ? ids.length : 0), 0);
   }
 
-  /** Finish reason of each answer, such as `stop` or `length`, including answers of sub-agents. */
+  /** Finish reason of each answer, such as `stop` or `length`, including answers of sub-agents; none before `end`. */
   get endings(): readonly string[] {
     const items = this.histories.flatMap((history) => history.items);
     return items.flatMap(({ message, finish_reason: reason }) =>
@@ -156,53 +175,45 @@ export class RecordedTrajectory implements LibraryAccess {
     );
   }
 
-  #named(): readonly { readonly name: string | null; readonly histories: readonly RecordedHistory[] }[] {
-    return [
-      { name: this.name, histories: historiesOf(this.calls) },
-      ...this.#children.flatMap((one) => one.#named()),
-    ];
+  /** Ends the rollout, and returns the trajectory in the form for logs and training jobs. @throws HoneError as `end` */
+  async finish(judged: Judged): Promise<Trajectory> {
+    await this.end();
+    return this.toTrajectory(judged);
+  }
+
+  /** Returns the trajectory in the form for logs and training jobs. Call `end` first. */
+  toTrajectory({ reward, metrics = {}, metadata = {} }: Judged): Trajectory {
+    const names = this.histories.map(({ items }) => this.#nameOf(items));
+    return {
+      ...this.#trajectory,
+      reward,
+      metrics,
+      metadata: {
+        rollout_id: this.rolloutId,
+        ...metadata,
+        ...(names.some((name) => name !== null) && { histories: names }),
+      },
+      logs: this.#allLogs(),
+    };
+  }
+
+  /** Returns the name of the sub-agent whose calls a history has; null if it is none of this trajectory's. */
+  #nameOf(items: readonly JsonObject[]): string | null {
+    if (items.some(({ request_id: id }) => this.#answered.has(String(id)))) return this.name;
+    return this.#children.map((child) => child.#nameOf(items)).find((name) => name !== null) ?? null;
   }
 
   #allLogs(): readonly string[] {
     return [...this.#logs, ...this.#children.flatMap((child) => child.#allLogs())];
   }
-
-  /**
-   * Returns the trajectory in the form for logs and training jobs.
-   *
-   * @throws HoneError `nothing_recorded` if the model was not called, or if an answer has no tokens
-   */
-  finish({ reward, metrics = {}, metadata = {} }: Judged): Trajectory {
-    const named = this.#named();
-    const [main, ...others] = named.flatMap(({ histories }) => histories);
-    if (main === undefined) throw nothingRecorded(this.model);
-    for (const { items } of [main, ...others]) requireTokens(items, this.model);
-    const { step, startedAt } = this.#options;
-    const names = named.flatMap(({ name, histories }) => histories.map(() => name));
-    return {
-      messages_and_choices: main.items,
-      tools: main.tools,
-      additional_histories: others.map(({ items, tools }) => ({ messages_and_choices: items, tools })),
-      reward,
-      initial_policy_version: step,
-      final_policy_version: step,
-      metrics,
-      metadata: names.some((name) => name !== null) ? { ...metadata, histories: names } : metadata,
-      logs: this.#allLogs(),
-      start_time: startedAt,
-    };
-  }
 }
 
 function nothingRecorded(model: string): HoneError {
-  const message = `The rollout made no recorded call. Call the model by trajectory.chat, trajectory.openai, trajectory.aiSdk(), trajectory.langchain() or trajectory.agents(), or give trajectory.fetch, baseURL and apiKey to your own client, and ${JSON.stringify(model)} (trajectory.model) as the model.`;
+  const message = `The rollout made no recorded call. Call the model by trajectory.chat, trajectory.openai, trajectory.aiSdk(), trajectory.langchain() or trajectory.agents(), or give trajectory.baseURL and apiKey to your own client, and ${JSON.stringify(model)} (trajectory.model) as the model.`;
   return new HoneError({ code: "nothing_recorded", param: "model", message });
 }
 
-function requireTokens(items: readonly JsonObject[], model: string): void {
-  const hasTokens = (item: JsonObject): boolean =>
-    !("message" in item) || (Array.isArray(item["token_ids"]) && Array.isArray(item["prompt_token_ids"]));
-  if (items.every(hasTokens)) return;
-  const message = `An answer of ${model} has no tokens: beam search returns none, nor does a server other than Hone.`;
-  throw new HoneError({ code: "nothing_recorded", param: "model", message });
+function tooLarge(count: number): HoneError {
+  const message = `${count} answers of the rollout were too large for the server to keep their tokens. Send shorter prompts.`;
+  return new HoneError({ code: "nothing_recorded", param: "model", message });
 }

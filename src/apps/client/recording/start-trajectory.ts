@@ -1,21 +1,23 @@
 // Starts trajectories of an existing model, for custom training loops, evaluations and `train`.
 import type { Model } from "../trained-model.ts";
 import { openAIClients } from "./libraries.ts";
-import type { JsonObject } from "./model-request.ts";
 import { RecordedTrajectory } from "./recorded-trajectory.ts";
+import type { JsonObject } from "./trajectory-fetch.ts";
 
 export interface StartTrajectoryOptions {
   /** Step of the version to call; by default, each call uses the newest version. */
   readonly step?: number | undefined;
   /** Seed from which seeds of requests are derived if they have none; random by default. */
   readonly seed?: number | undefined;
-  /** Default fields of chat requests, such as `temperature` or `chat_template_kwargs`. */
+  /** Default fields of the model's requests, such as `temperature` or `chat_template_kwargs`. */
   readonly request?: JsonObject | undefined;
+  /** Seconds after which the server refuses further calls; 86,400 by default, at most 604,800. */
+  readonly expires?: number | undefined;
   /** Aborts every call. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Starts a trajectory. It records the calls that are made through its clients and its `fetch`. */
+/** Starts a trajectory: a rollout on the server, to which the calls of its clients and of its base URL belong. */
 export async function startTrajectory(
   model: Model,
   options: StartTrajectoryOptions = {},
@@ -26,21 +28,30 @@ export async function startTrajectory(
 /** Returns a function that starts trajectories; loads the `openai` package only once for all of them. */
 export async function trajectoriesOf(
   model: Model,
-): Promise<(options: StartTrajectoryOptions) => RecordedTrajectory> {
+): Promise<(options: StartTrajectoryOptions) => Promise<RecordedTrajectory>> {
   const openAI = await openAIClients();
-  const { baseUrl, apiKey, fetch: send, platform } = model.hone;
-  return ({ step, seed, request = {}, signal = new AbortController().signal }) =>
-    new RecordedTrajectory({
+  const { baseUrl, apiKey, fetch: send, platform, rollouts } = model.hone;
+  const server = { baseURL: `${baseUrl}/v1`, apiKey };
+  return async ({ step, seed, request = {}, expires = 86_400, signal = new AbortController().signal }) => {
+    const version = step === undefined ? { follow_new_versions: true } : { version: step };
+    const created = await rollouts.create(model.id, { ...version, expires }, { signal });
+    const { rollout_id: rolloutId, api_key: rolloutKey } = created;
+    const path = `/v1/preview/models/${model.id}/rollouts/${rolloutId}/v1`;
+    return new RecordedTrajectory({
       send,
-      baseURL: `${baseUrl}/v1`,
-      // Libraries require a key even if the server does not.
-      apiKey: apiKey ?? "none",
+      server,
+      rollout: { baseURL: baseUrl + path, apiKey: rolloutKey },
+      rolloutId,
+      // The caller trains on its own copy of the calls. A cancelled rollout is in no other job.
+      end: async () => {
+        await rollouts.cancel(model.id, rolloutId);
+        return rollouts.trajectories(model.id, rolloutId);
+      },
       model: model.at(step),
-      step: step ?? null,
       seed: seed ?? Math.floor(platform.uniform() * 2 ** 31),
       defaults: request,
       signal,
       openAI,
-      startedAt: platform.now().toISOString(),
     });
+  };
 }

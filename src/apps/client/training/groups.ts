@@ -1,7 +1,7 @@
 // Groups: the rollouts of one task, and their conversion to the form for logs and jobs.
 import type { TrajectoryGroup } from "../api.ts";
 import type { Platform } from "../platform.ts";
-import type { JsonObject } from "../recording/model-request.ts";
+import type { JsonObject } from "../recording/trajectory-fetch.ts";
 import type { RecordedTrajectory } from "../recording/recorded-trajectory.ts";
 import type { HoneCalls } from "../trained-model.ts";
 import { seedOf } from "./seeds.ts";
@@ -76,7 +76,7 @@ export function toTrajectoryGroup<Task>(
 ): TrajectoryGroup {
   return {
     trajectories: rollouts.map(({ trajectory, reward, metrics, metadata }) =>
-      trajectory.finish({ reward, metrics: { ...metrics, [place.roundMetric]: place.round }, metadata }),
+      trajectory.toTrajectory({ reward, metrics: { ...metrics, [place.roundMetric]: place.round }, metadata }),
     ),
     exceptions: failures,
     metadata: { scenario_id: scenarioIdOf(task) },

@@ -2,6 +2,7 @@
 // requests wait up to a deadline; only requests that are safe to send twice are repeated.
 import { answeredError, HoneError } from "../hone-error.ts";
 import type { Platform } from "../platform.ts";
+import { callRoute } from "../recording/trajectory-fetch.ts";
 
 type Send = (url: string, request: RequestInit) => Promise<Response>;
 
@@ -123,11 +124,11 @@ function isOfNetwork(error: unknown, { code }: Cause): boolean {
   return code !== "" || error instanceof TypeError;
 }
 
-/** True if the request is safe to repeat. Repeating a chat request only samples a second answer. */
+/** True if the request is safe to repeat. Repeating a call of a model only samples a second answer. */
 function mayRepeat({ code }: Cause, url: string, { method = "GET", headers }: RequestInit): boolean {
   if (unsent.includes(code)) return true;
   if (method === "GET" || new Headers(headers).has("idempotency-key")) return true;
-  return new URL(url).pathname.endsWith("/chat/completions");
+  return callRoute.test(new URL(url).pathname);
 }
 
 interface Health {

@@ -1,7 +1,7 @@
 // Runs the rollouts of tasks concurrently, each with a timeout, and counts failures.
 import { HoneError } from "../hone-error.ts";
 import type { Platform } from "../platform.ts";
-import type { JsonObject } from "../recording/model-request.ts";
+import type { JsonObject } from "../recording/trajectory-fetch.ts";
 import type { RecordedTrajectory } from "../recording/recorded-trajectory.ts";
 import type { StartTrajectoryOptions } from "../recording/start-trajectory.ts";
 import {
@@ -21,7 +21,7 @@ export interface RolloutMaker<Task> extends Pick<
   Resolved<Task>,
   "concurrency" | "rolloutTimeout" | "failuresMax"
 > {
-  readonly start: (options: StartTrajectoryOptions) => RecordedTrajectory;
+  readonly start: (options: StartTrajectoryOptions) => Promise<RecordedTrajectory>;
   readonly rollout: RolloutFunction<Task>;
   readonly judge: Judge<Task> | undefined;
   readonly hone: JudgeContext["hone"] & { readonly platform: Pick<Platform, "sleep"> };
@@ -131,7 +131,11 @@ async function outcomeOf<Task>(
 ): Promise<Rollout | Failure> {
   const over = new AbortController();
   const ends = AbortSignal.any([signal, over.signal]);
-  const trajectory = start({ step, seed, request, signal: ends });
+  const expires = Math.min(expiresMax, Math.max(expiresMin, (2 * rolloutTimeout) / 1000));
+  const trajectory = await start({ step, seed, request, expires: Math.ceil(expires), signal: ends }).catch(
+    failureOf,
+  );
+  if ("traceback" in trajectory) return trajectory;
   const late = hone.platform.sleep(rolloutTimeout, over.signal).then(() => {
     throw tookTooLong(rolloutTimeout);
   });
@@ -141,9 +145,11 @@ async function outcomeOf<Task>(
     const result = await Promise.race([run(), late, abortOf(ends)]);
     const ended = { trajectory, ...resultOf(result, judge !== undefined) };
     // Throws now if the rollout cannot be trained on.
-    trajectory.finish(ended);
+    await trajectory.end();
     return ended;
   } catch (error) {
+    // Ends the rollout on the server. If this fails, the rollout expires.
+    void trajectory.end().catch(() => undefined);
     return failureOf(error);
   } finally {
     late.catch(() => undefined);
@@ -151,6 +157,9 @@ async function outcomeOf<Task>(
     over.abort(new DOMException("The rollout has ended.", "AbortError"));
   }
 }
+
+/** Times in seconds after which a rollout expires on the server: at least a day, and at most the server's maximum. */
+const [expiresMin, expiresMax] = [86_400, 604_800];
 
 function abortOf(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {

@@ -2,7 +2,7 @@
 import type { TrainingJobCreate } from "../api.ts";
 import { HoneError } from "../hone-error.ts";
 import { refuseUnknown } from "../unknown-options.ts";
-import type { JsonObject } from "../recording/model-request.ts";
+import type { JsonObject } from "../recording/trajectory-fetch.ts";
 import type { RecordedTrajectory } from "../recording/recorded-trajectory.ts";
 import type { Judge } from "./groups.ts";
 import type { RoundReport } from "./round-report.ts";

@@ -6,6 +6,7 @@ import { fakeServer, keys, playJob } from "../../../api/http/testing/fake-server
 import { Hone } from "../hone.ts";
 import type { HoneError } from "../hone-error.ts";
 import type { RecordedTrajectory } from "../recording/recorded-trajectory.ts";
+import type { JsonObject } from "../recording/trajectory-fetch.ts";
 import { fetchFrom } from "../testing/fake-fetch.ts";
 import { Model as TrainedModel, type Model } from "../trained-model.ts";
 import { train } from "./train.ts";
@@ -27,7 +28,7 @@ interface Place {
 }
 
 async function withModel(use: (place: Place) => Promise<void>): Promise<void> {
-  const server = await fakeServer();
+  const server = await fakeServer({ recordsRollouts: true });
   server.chat.script.isTrained = true;
   let step = 0;
   const plain = fetchFrom(server);
@@ -174,8 +175,10 @@ test("logs a round with its numbers, failures and tasks", () =>
     );
     assert.equal(metrics["data/cum/num_unique_scenarios"], 2);
     const [stored] = await model.trajectories({ split: "train", metadata: ["id=second"] }).all();
+    const { rollout_id: rolloutId, ...metadata }: JsonObject = Object(stored?.["metadata"]);
+    assert.equal((await model.hone.rollouts.get(model.id, String(rolloutId))).state, "cancelled");
     assert.deepEqual(
-      [stored?.["metadata"], stored?.["logs"], stored?.["initial_policy_version"], stored?.group_metadata],
+      [metadata, stored?.["logs"], stored?.["initial_policy_version"], stored?.group_metadata],
       [{ id: "second" }, ["about second"], 0, { scenario_id: "second" }],
     );
   }));
@@ -211,7 +214,6 @@ test("reports the reason for each kind of rollout failure", () =>
       "at once": () => {
         throw new Error("at once");
       },
-      "cannot be recorded": ({ openai, model: name }) => openai.responses.create({ model: name, input: "a" }),
     };
     const { rounds, step } = await train(model, {
       ...base,

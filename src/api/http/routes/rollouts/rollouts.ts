@@ -4,7 +4,7 @@ import { hashSecret, type Caller } from "../../../../base/domain/access.ts";
 import { newRolloutSecret } from "../../../../access/keys/key-secret.ts";
 import { fullName } from "../../../../inference/models/registry/model-name.ts";
 import { pageAnswer, pageRequest, pageSchema } from "../../../wire/page.ts";
-import { rolloutDetailAnswer } from "../../../wire/rollouts/rollout-detail.ts";
+import { rolloutDetailAnswer, rolloutTrajectoriesAnswer } from "../../../wire/rollouts/rollout-detail.ts";
 import {
   createdRolloutAnswer,
   rolloutAnswer,
@@ -84,6 +84,22 @@ export function rolloutRoutes(app: FastifyInstance, dependencies: HttpDependenci
     async ({ found: model, params }) => {
       const rollout = await rollouts.find(model, params.rollout_id);
       return rolloutDetailAnswer.body({ ...rollout, linked: await rollouts.read(rollout) });
+    },
+  );
+  on(
+    "GET /v1/preview/models/:model_id/rollouts/:rollout_id/trajectories",
+    {
+      summary: "Read a rollout's trajectories",
+      description:
+        "Returns the calls of the rollout with their tokens, in the form in which a training job takes them. Unless the rollout is finished, the reward is 0.",
+      find,
+      answer: "The trajectories.",
+      json: rolloutTrajectoriesAnswer.schema,
+      options: readsPage,
+    },
+    async ({ found: model, params }) => {
+      const rollout = await rollouts.find(model, params.rollout_id);
+      return rolloutTrajectoriesAnswer.body(await rollouts.trajectories(rollout));
     },
   );
   on(
