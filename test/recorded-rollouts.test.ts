@@ -307,12 +307,18 @@ test("names the histories of sub-agents, and keeps calls of other models out of 
   await trajectory.openai.chat.completions.create(other);
   await trajectory.child("critic").chat({ messages: [question], max_completion_tokens: short });
   await trajectory.chat({ messages: [{ role: "user", content: "Hi" }], max_completion_tokens: short });
-  const { metadata, messages_and_choices: items } = await trajectory.finish({ reward: 1, metadata: { a: 1 } });
+  const { metadata, messages_and_choices: items } = await trajectory.finish({
+    reward: 1,
+    metadata: { a: 1 },
+  });
   assert.deepEqual(metadata, { rollout_id: trajectory.rolloutId, a: 1, histories: ["critic", null] });
   assert.equal(items?.length, 2);
   const { call_count: count } = await hone.rollouts.get(model.id, trajectory.rolloutId);
   assert.equal(count, 2);
-  await assert.rejects(trajectory.chat({ messages: [question] }), { status: 401, message: /was cancelled at/ });
+  await assert.rejects(trajectory.chat({ messages: [question] }), {
+    status: 401,
+    message: /was cancelled at/,
+  });
 });
 
 test("a streamed answer is recorded the same as one without streaming", async () => {
@@ -322,7 +328,8 @@ test("a streamed answer is recorded the same as one without streaming", async ()
     const { openai, model: name } = trajectory;
     const body = { model: name, messages: [question], max_completion_tokens: short, seed: 5, n: 2 };
     if (!stream) await openai.chat.completions.create(body);
-    else for await (const chunk of await openai.chat.completions.create({ ...body, stream })) assert.ok(chunk);
+    else
+      for await (const chunk of await openai.chat.completions.create({ ...body, stream })) assert.ok(chunk);
     await trajectory.end();
     return trajectory.histories.flatMap(({ items }) => items.filter(isChoice).map(tokensOf));
   };

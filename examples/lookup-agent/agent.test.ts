@@ -130,6 +130,8 @@ test("half of the reward is for the facts found, and unnecessary calls reduce it
   assert.ok(Math.abs(rewardOf(endless) - 0.1) < 1e-9);
 });
 
+const rollouts = "/v1/preview/models/m/rollouts";
+
 /** A server whose model gives up at first. After its first job, it follows the plan of each question. */
 class LearningServer {
   readonly jobs: string[] = [];
@@ -168,7 +170,17 @@ class LearningServer {
         this.trained.push(...groups.map(({ trajectories }) => JSON.stringify(trajectories[0])));
         return { id: `job-${this.jobs.push(`${groups.length} groups`)}` };
       },
-      "POST /v1/chat/completions": (body: ChatCompletionRequest) => answerOf(this.#answer(body)),
+      [`POST ${rollouts}`]: () => ({ rollout_id: String(this.#items.push([]) - 1), api_key: "k" }),
+      [`POST ${rollouts}/*/v1/chat/completions`]: (body: ChatCompletionRequest, [id]) => {
+        const answer = answerOf(this.#answer(body));
+        this.#items[Number(id)] = [...body.messages, ...answer.choices];
+        return answer;
+      },
+      [`POST ${rollouts}/*/cancel`]: () => ({}),
+      [`GET ${rollouts}/*/trajectories`]: (_, [id]) => ({
+        trajectories: [{ messages_and_choices: this.#items[Number(id)] }],
+        calls_without_tokens: 0,
+      }),
     }),
   });
 
@@ -186,6 +198,8 @@ class LearningServer {
     return step === 0 || givesUp ? { role: "assistant", content: "?" } : demonstrate(question)[length];
   }
 
+  /** Messages and the last Choice of each rollout. */
+  readonly #items: (readonly object[])[] = [];
   /** Number of attempts that were started, by question. */
   readonly #begun = new Map<Question, number>();
   readonly #market = openMarket(seededRandom("market", 3));

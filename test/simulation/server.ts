@@ -132,6 +132,7 @@ export async function startServer(
       adaptersInUse: () => [],
       artifacts,
       server,
+      clock,
       settings: { checkpointsKept: place.checkpointsKept },
     });
     const jobQueue = new JobQueue(

@@ -327,6 +327,7 @@ export const settingGroups: { readonly [Title: string]: readonly SettingKey[] } 
     "rollouts.openPerEntity",
     "rollouts.callsMax",
     "rollouts.tokensMax",
+    "rollouts.keptDays",
     "server.trainer",
     "server.trainerKey",
     "training.loraRank",

@@ -212,7 +212,10 @@ export interface VersionDeletion {
   readonly notFound: readonly number[];
   /** Steps that were not deleted because they are pinned. */
   readonly pinned: readonly number[];
-  /** Steps that were not deleted because a queued or running job starts from them, or a learning cycle uses them. */
+  /**
+   * Steps that were not deleted because a queued or running job starts from them, a learning cycle uses them, or an open
+   * rollout is pinned to them.
+   */
   readonly inUse: readonly number[];
 }
 
@@ -307,10 +310,12 @@ export interface ModelStore {
    */
   findMetrics(versions: readonly VersionKey[], names: readonly string[]): Promise<readonly VersionMetrics[]>;
   /**
-   * Deletes the versions, except pinned ones and those from which a queued or running job starts. Deleting step 0
-   * succeeds without any effect.
+   * Deletes the versions, except pinned ones, those from which a queued or running job starts, and those to which an
+   * open rollout is pinned. Deleting step 0 succeeds without any effect.
+   *
+   * @param now time at which rollouts must be open
    */
-  deleteVersions(modelId: string, steps: readonly number[]): Promise<VersionDeletion>;
+  deleteVersions(modelId: string, steps: readonly number[], now: Date): Promise<VersionDeletion>;
   /**
    * Deletes the older versions of a model. Keeps the newest `keptCount`, step 0, the `spared` steps, versions that
    * other servers use, and versions that {@link deleteVersions} would not delete.
@@ -320,7 +325,12 @@ export interface ModelStore {
    */
   deleteOlderVersions(
     modelId: string,
-    options: { readonly keptCount: number; readonly spared: ReadonlySet<number>; readonly server: string },
+    options: {
+      readonly keptCount: number;
+      readonly spared: ReadonlySet<number>;
+      readonly server: string;
+      readonly now: Date;
+    },
   ): Promise<readonly number[]>;
   /**
    * Records that a server uses a version for requests. The use lasts until the server ends it or the server's lease

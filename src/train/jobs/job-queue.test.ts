@@ -119,7 +119,7 @@ test("starts each job from the newest version", async (t) => {
   ]);
   await bench.submit(queue, "a");
   await bench.submit(queue, "b");
-  await bench.database.models.deleteVersions("m", [2]);
+  await bench.database.models.deleteVersions("m", [2], new Date(0));
   await bench.submit(queue, "c");
   assert.deepEqual(seen, [
     ["a", 0, 1],
@@ -173,10 +173,10 @@ test("keeps the version a job started from until the job has ended", async (t) =
   const queue = await bench.start([twoSteps, lost, twoSteps], { backoffMs: 1000 });
   await bench.submit(queue, "a");
   await bench.submit(queue, "b");
-  assert.deepEqual((await bench.database.models.deleteVersions("m", [1])).inUse, [1]);
+  assert.deepEqual((await bench.database.models.deleteVersions("m", [1], new Date(0))).inUse, [1]);
   await bench.clock.advance(1000);
   assert.equal(await bench.state("b"), "succeeded");
-  assert.deepEqual((await bench.database.models.deleteVersions("m", [1])).deleted, [1]);
+  assert.deepEqual((await bench.database.models.deleteVersions("m", [1], new Date(0))).deleted, [1]);
 });
 
 test("fails a job whose start version is deleted before it is pinned, naming the version", async (t) => {
@@ -184,7 +184,7 @@ test("fails a job whose start version is deleted before it is pinned, naming the
   const queue = await bench.start([twoSteps, twoSteps]);
   await bench.submit(queue, "a");
   bench.pinsFor = async () => {
-    await bench.database.models.deleteVersions("m", [1]);
+    await bench.database.models.deleteVersions("m", [1], new Date(0));
     return pinsFor();
   };
   await bench.submit(queue, "b");

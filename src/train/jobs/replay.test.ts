@@ -102,7 +102,7 @@ test("names anything that is missing or has changed", async () => {
   await assert.rejects(bench.plan("queued"), refused(/it is queued/));
   await jobs.create(sampleJob("other", "m", { replayOf: "1" }), [], null);
   await assert.rejects(bench.plan("other"), refused(/replay 1, which it repeated/));
-  await models.deleteVersions("m", [2]);
+  await models.deleteVersions("m", [2], new Date(0));
   await assert.rejects(bench.plan("2"), refused(/Version 2, which it made, was deleted/));
   await assert.rejects(bench.plan("3"), refused(/Version 2, which it started from, was deleted/));
   await assert.rejects(bench.plan("4"), refused(/Version 2, which it started from, was deleted/));

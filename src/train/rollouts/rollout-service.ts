@@ -11,12 +11,14 @@ import type {
   Rollout,
   RolloutFilter,
   RolloutOutcome,
+  RolloutPass,
   RolloutStore,
 } from "../../base/domain/rollouts/rollout.ts";
 import { invalid, notFound, quoted, ServiceError } from "../../base/domain/service-error.ts";
 import type { Trajectory } from "../../base/domain/trajectory.ts";
 import { type LinkedRollout, readRollout } from "./rollout-answers.ts";
 import { createRolloutJob, type RolloutJobRequest, type SubmitJob } from "./rollout-jobs.ts";
+import type { RunningCalls } from "./running-calls.ts";
 import { rolloutTrajectories } from "./rollout-trajectories.ts";
 import type { RolloutSettings } from "./settings.ts";
 
@@ -26,6 +28,8 @@ export interface RolloutDependencies {
   readonly models: Pick<ModelStore, "newestVersion" | "findVersion">;
   readonly clock: Clock;
   readonly settings: RolloutSettings;
+  /** Running calls on this server, which end with their rollout. */
+  readonly running: RunningCalls;
   /** True if this server records no calls, so that rollouts would be empty. */
   readonly isRecordingOff: boolean;
 }
@@ -146,7 +150,7 @@ export class RolloutService {
   async finish(model: TrainedModel, id: string, outcome: RolloutOutcome): Promise<Rollout> {
     const before = await this.find(model, id);
     if (before.state === "open" || before.state === "expired") await this.#requireCalls(before, outcome);
-    await this.#dependencies.rollouts.end(before.id, { at: this.#dependencies.clock.now(), outcome });
+    await this.#end(before.id, outcome);
     const ended = await this.find(model, id);
     if (ended.state === "finished" && isDeepStrictEqual(ended.outcome, outcome)) return ended;
     throw new ServiceError({ code: "conflict", message: whyNotFinished(ended) });
@@ -158,10 +162,7 @@ export class RolloutService {
    * @throws ServiceError `conflict` if the rollout was finished, or a job trains on it
    */
   async cancel(model: TrainedModel, id: string): Promise<Rollout> {
-    await this.#dependencies.rollouts.end((await this.find(model, id)).id, {
-      at: this.#dependencies.clock.now(),
-      outcome: null,
-    });
+    await this.#end((await this.find(model, id)).id, null);
     const ended = await this.find(model, id);
     if (ended.state === "cancelled") return ended;
     throw new ServiceError({ code: "conflict", message: whyNotFinished(ended) });
@@ -174,6 +175,26 @@ export class RolloutService {
     submit: SubmitJob,
   ): Promise<string | null> {
     return createRolloutJob(this.#dependencies, request, identity, submit);
+  }
+
+  /** Deletes rollouts that ended longer ago than the setting allows. */
+  async deleteOld(): Promise<void> {
+    const { rollouts, clock, settings } = this.#dependencies;
+    const { keptDays, deletedAtOnce: limit } = settings;
+    if (keptDays === 0) return;
+    const before = new Date(clock.now().getTime() - keptDays * 86_400_000);
+    while ((await rollouts.deleteEnded(before, limit)) === limit);
+  }
+
+  /** Adds a running call of a rollout; see {@link RunningCalls.enter}. */
+  enterCall({ id }: RolloutPass): ReturnType<RunningCalls["enter"]> {
+    return this.#dependencies.running.enter(id);
+  }
+
+  async #end(id: string, outcome: RolloutOutcome | null): Promise<void> {
+    const { rollouts, clock, running } = this.#dependencies;
+    await rollouts.end(id, { at: clock.now(), outcome });
+    await running.abortEnded(id);
   }
 
   async #requireCalls(rollout: Rollout, { callRewards }: RolloutOutcome): Promise<void> {

@@ -24,11 +24,21 @@ const schema = {
     about:
       "Maximum number of prompt and answer tokens of all calls in a rollout. It applies when a call begins.",
   },
+  keptDays: {
+    kind: "number",
+    default: 30,
+    min: 0,
+    max: 36_500,
+    about:
+      "Days after its end at which a rollout is deleted. Rollouts of unfinished jobs are kept. 0 keeps all rollouts. `retention.recordings` limits how long their calls are kept.",
+  },
 } as const satisfies SettingsSchema;
 
 const fixed = {
   /** Maximum size in bytes of the training data of a job, as for jobs that Hone creates from feedback. */
   jobBytesMax: 64 * 1024 * 1024,
+  /** Maximum number of rollouts that one statement deletes. */
+  deletedAtOnce: 500,
   /** Maximum number of rollouts in a job. */
   rolloutsPerJob: 10_000,
 };

@@ -22,7 +22,7 @@ import { finishStream, waitBeforeStreaming, openEventStream } from "../event-rep
 import { writeNotices } from "../input/notices.ts";
 import { nameIgnored } from "../input/read-input.ts";
 import { writeStandings } from "../limits/admission.ts";
-import { toAbortReason, refuseInvalidRequestId } from "../request-lifecycle.ts";
+import { onResponseEnd, toAbortReason, refuseInvalidRequestId } from "../request-lifecycle.ts";
 import { abandonedSignal } from "../request-scope.ts";
 import { trackCompletion } from "../measures/request-metrics.ts";
 import { answered } from "../documentation/document-routes.ts";
@@ -110,7 +110,7 @@ export function addAnsweringRoute<Kind extends BodyKind, Step>(
   const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     refuseInvalidRequestId(request);
     const read = await bodies.read(kind, request);
-    const signal = abandonedSignal(reply);
+    const signal = callSignal(request, reply, dependencies);
     const begin: BeginChat = async (chat, options) => {
       const located = (error: unknown): unknown => options.located(toAbortReason(error, signal));
       const { caller, allowance, span } = request;
@@ -128,6 +128,19 @@ export function addAnsweringRoute<Kind extends BodyKind, Step>(
     schema: { ...schema, tags: ["chat"], security: [{ bearer: [] }] },
   };
   for (const path of paths) app.post(path, options, handler);
+}
+
+/** Returns a signal that aborts when the client has disconnected, or the rollout of the call has ended. */
+function callSignal(
+  { caller: { rollout = null } }: FastifyRequest,
+  reply: FastifyReply,
+  { rollouts }: Pick<HttpDependencies, "rollouts">,
+): AbortSignal {
+  const abandoned = abandonedSignal(reply);
+  if (rollout === null) return abandoned;
+  const { signal, leave } = rollouts.enterCall(rollout);
+  onResponseEnd(reply.raw, leave);
+  return AbortSignal.any([abandoned, signal]);
 }
 
 /** Returns the complete answer. For a stream, sends all events and returns the reply. */

@@ -67,6 +67,7 @@ import { RewardService } from "../../../train/rewards/reward-service.ts";
 import { rewardSettings } from "../../../train/rewards/settings.ts";
 import { LearningService } from "../../../train/learning/learning-service.ts";
 import { RolloutService } from "../../../train/rollouts/rollout-service.ts";
+import { RunningCalls } from "../../../train/rollouts/running-calls.ts";
 import { rolloutSettings, type RolloutSettings } from "../../../train/rollouts/settings.ts";
 import type { Stores } from "../../../store/database/stores.ts";
 import { storesUntilClosed } from "../../../store/database/testing/stores-in-memory.ts";
@@ -269,6 +270,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     artifacts: noArtifacts,
   });
   if (options.recordsRollouts === true) chat.record = rolloutRecorder(database, clock);
+  const runningCalls = new RunningCalls({ ...database, clock, onFault: () => undefined });
   const dependencies: HttpDependencies = {
     chat: options.chat ?? chat,
     exchange: null,
@@ -403,6 +405,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
       ...database,
       clock,
       settings: rolloutSettings.with(options.rolloutSettings),
+      running: runningCalls,
       isRecordingOff: false,
     }),
     annotation: createAnnotationService({

@@ -243,7 +243,7 @@ export const checkpointDeletionAnswer = answerOf<VersionDeletion>()(null, {
   in_use_steps: [
     Type.Array(Type.Integer(), {
       description:
-        "Numbers (steps) of versions that were kept because a training job starts from them, or a learning cycle uses them. Delete these versions after the job or the cycle has ended.",
+        "Numbers (steps) of versions that were kept because a training job starts from them, or a learning cycle or an open rollout uses them. Delete these versions when the job, the cycle or the rollout has ended.",
     }),
     ({ inUse }) => inUse,
   ],

@@ -76,7 +76,11 @@ export function toTrajectoryGroup<Task>(
 ): TrajectoryGroup {
   return {
     trajectories: rollouts.map(({ trajectory, reward, metrics, metadata }) =>
-      trajectory.toTrajectory({ reward, metrics: { ...metrics, [place.roundMetric]: place.round }, metadata }),
+      trajectory.toTrajectory({
+        reward,
+        metrics: { ...metrics, [place.roundMetric]: place.round },
+        metadata,
+      }),
     ),
     exceptions: failures,
     metadata: { scenario_id: scenarioIdOf(task) },

@@ -32,7 +32,7 @@ test("reports versions without adapters and adapters without versions until they
   const draft = { modelId: "m", metrics: {}, base: null, adapterHash: null, createdAt: moment(1) };
   for (const id of ["v", "w"])
     await models.addVersion({ ...draft, id }, async (step) => `adapters/m/${step}`);
-  await models.deleteVersions("m", [2]);
+  await models.deleteVersions("m", [2], new Date(0));
   await jobs.create(sampleJob("j", "m"), [], null);
   await jobs.claim("server", moment(0));
   await jobs.pin("j", "server", { ...samplePins, resultStep: 3 });
@@ -76,7 +76,7 @@ test("reports no fault once another server has finished publishing or deleting",
   const found = await compareAdapters(stores);
   assert.deepEqual(found, { missing: ["adapters/m/1"], unknown: ["adapters/m/2"] });
   assert.notEqual(await comparisonFault(found, stores), null);
-  await models.deleteVersions("m", [1]);
+  await models.deleteVersions("m", [1], new Date(0));
   await addVersion("published");
   assert.equal(await comparisonFault(found, stores), null);
 });

@@ -44,7 +44,7 @@ async function open(t: TestContext, { hasOthers = false } = {}) {
     await succeed(`${step}`, step);
   };
   for (const step of [1, 2]) await publish(step);
-  await models.deleteVersions("m", [2]);
+  await models.deleteVersions("m", [2], new Date(0));
   await claim("3", 3);
   await jobs.end("3", "cancelled", "cancelled", moment(1));
   await claim("4", 4);

@@ -13,6 +13,7 @@ import { createFileService } from "../../../train/uploads/file-service.ts";
 import { RewardService } from "../../../train/rewards/reward-service.ts";
 import { LearningService } from "../../../train/learning/learning-service.ts";
 import { RolloutService } from "../../../train/rollouts/rollout-service.ts";
+import { RunningCalls } from "../../../train/rollouts/running-calls.ts";
 import { AutomaticRules } from "../../../train/rewards/automatic/automatic-rules.ts";
 import { readEgressAllowlist } from "../../../api/webhooks/egress-allowlist.ts";
 import { Deliverer } from "../../../api/webhooks/deliverer.ts";
@@ -88,6 +89,19 @@ export async function buildRecords(
     },
     settings.webhooks,
   );
+  const running = new RunningCalls({
+    ...database,
+    clock,
+    onFault: warn("ended rollouts could not be found"),
+  });
+  await start(running);
+  const rollouts = new RolloutService({
+    ...database,
+    clock,
+    settings: settings.rollouts,
+    running,
+    isRecordingOff: settings.recordings.record === "off",
+  });
   const { retention: store } = database;
   const policies = keepPolicies(settings.retention);
   const sweeper = createSweeper({
@@ -96,7 +110,10 @@ export async function buildRecords(
     policies,
     settings: settings.retention,
     owner: server,
-    clearDead: training.clearDead,
+    clearDead: async () => {
+      await rollouts.deleteOld();
+      await training.clearDead();
+    },
     trimAudit: (before) => trimAudit(auditFile(settings), before, clock.now()),
     audit,
   });
@@ -106,12 +123,7 @@ export async function buildRecords(
     http: {
       feedback,
       rewards: new RewardService(rewardDependencies),
-      rollouts: new RolloutService({
-        ...database,
-        clock,
-        settings: settings.rollouts,
-        isRecordingOff: settings.recordings.record === "off",
-      }),
+      rollouts,
       learning: new LearningService({
         learning: database.learning,
         directory: models.directory,

@@ -50,6 +50,7 @@ export async function buildTraining(context: ServerContext, models: Models, star
     dropAdapter,
     adaptersInUse: () => adapters.ids(),
     artifacts,
+    clock,
     server,
     settings: settings.models,
   });

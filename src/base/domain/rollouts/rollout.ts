@@ -124,6 +124,12 @@ export interface RolloutStore {
     limits: { readonly groupsMax: number; readonly rolloutsMax: number },
     now: Date,
   ): Promise<{ readonly groups: readonly RolloutGroup[]; readonly hasMore: boolean }>;
+  /**
+   * Deletes the oldest rollouts that ended before a time, except those of queued and running jobs.
+   *
+   * @returns the number of deleted rollouts, at most `limit`
+   */
+  deleteEnded(before: Date, limit: number): Promise<number>;
   /** Counts the groups that `groups` returns without limits, and those of them that are whole. */
   countGroups(choice: RolloutChoice, now: Date): Promise<{ readonly all: number; readonly whole: number }>;
 }

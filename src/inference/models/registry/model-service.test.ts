@@ -138,6 +138,7 @@ async function open(
     adaptersInUse: () => inUse,
     artifacts,
     server: () => "server",
+    clock: new FakeClock(),
     settings: { checkpointsKept },
   });
   const addVersion = async (modelId: string, step: number, trainerState?: string): Promise<string> => {

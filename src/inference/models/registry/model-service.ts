@@ -1,6 +1,7 @@
 // Trained models for the rest of the server. Registers, finds and lists models, and deletes them with everything that
 // belongs to them. Knows nothing of HTTP; other parts of the server provide functions that delete their own data.
 import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
+import type { Clock } from "../../../base/domain/clock.ts";
 import { reachOf, refuseOtherOwner, type Caller } from "../../../base/domain/access.ts";
 import type { Owned } from "../../../base/domain/keys/key-scope.ts";
 import {
@@ -179,7 +180,7 @@ export function createModelService(dependencies: ModelDependencies): ModelServic
     },
     pinVersion: async ({ id }, step, isPinned) => present(await store.pinVersion(id, step, isPinned), step),
     deleteVersions: async ({ id }, steps) => {
-      const result = await store.deleteVersions(id, [...new Set(steps)]);
+      const result = await store.deleteVersions(id, [...new Set(steps)], dependencies.clock.now());
       await removeAdapters(dependencies, id, result.deleted);
       return result;
     },
@@ -232,13 +233,14 @@ interface OlderVersionsDependencies {
    * versions.
    */
   readonly server: () => string;
+  readonly clock: Clock;
   readonly settings: Pick<ModelSettings, "checkpointsKept">;
 }
 
 export type OlderVersions = ReturnType<typeof createOlderVersions>;
 
 export function createOlderVersions(dependencies: OlderVersionsDependencies) {
-  const { store, adaptersInUse, server } = dependencies;
+  const { store, adaptersInUse, server, clock } = dependencies;
   const { checkpointsKept } = dependencies.settings;
   /** Deletes a model's oldest versions beyond the number to keep. Must be called when the model has a new version. */
   const deleteOf = async (modelId: string): Promise<void> => {
@@ -247,6 +249,7 @@ export function createOlderVersions(dependencies: OlderVersionsDependencies) {
       keptCount: checkpointsKept,
       spared: stepsAmong(adaptersInUse(), modelId),
       server: server(),
+      now: clock.now(),
     });
     await removeAdapters(dependencies, modelId, steps);
   };

@@ -34,7 +34,7 @@ async function open(t: TestContext, changes: Partial<VersionUsesDependencies> = 
   t.after(() => uses.stop());
   await uses.start();
   const deleteOlder = () =>
-    models.deleteOlderVersions("m", { keptCount: 1, spared: new Set(), server: "two" });
+    models.deleteOlderVersions("m", { keptCount: 1, spared: new Set(), server: "two", now: new Date(0) });
   return { uses, servers, models, clock, inUse, deleteOlder };
 }
 

@@ -129,7 +129,7 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     const { models, ...rest } = await (await makeStorage(t))();
     await storeVersions({ models, ...rest }, 3);
     for (const id of ["a", "z"]) await storeModel(models, id);
-    await models.deleteVersions("m", [2]);
+    await models.deleteVersions("m", [2], new Date(0));
     const dated = (modelId: string, steps: readonly number[]) =>
       steps.map((step) => ({ modelId, step, createdAt: sampleVersion(modelId, step).createdAt }));
     const all = await models.listVersionTimes(["z", "none", "m", "a"], null, 9);
@@ -156,7 +156,7 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     const metrics = { "val/reward": 0.25, [odd]: -3e-7, other: 1 };
     await models.create(sampleModel("a"), sampleVersion("a", 0, { metrics }));
     await storeVersions({ models, ...rest }, 2);
-    await models.deleteVersions("m", [2]);
+    await models.deleteVersions("m", [2], new Date(0));
     const ids = (await models.findMany(["m", "none", "a", "m"])).map(({ id }) => id);
     assert.deepEqual(ids.toSorted(), ["a", "m"]);
     assert.deepEqual(await models.findMany([]), []);
@@ -178,9 +178,9 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     const { models, ...rest } = await (await makeStorage(t))();
     await storeVersions({ models, ...rest }, 3);
     const nothing = { deleted: [], notFound: [], pinned: [], inUse: [] };
-    const deletion = await models.deleteVersions("m", [3, 1, 1, 9]);
+    const deletion = await models.deleteVersions("m", [3, 1, 1, 9], new Date(0));
     assert.deepEqual(deletion, { ...nothing, deleted: [3, 1], notFound: [9] });
-    assert.deepEqual(await models.deleteVersions("m", [3]), { ...nothing, notFound: [3] });
+    assert.deepEqual(await models.deleteVersions("m", [3], new Date(0)), { ...nothing, notFound: [3] });
     assert.equal(await models.findVersion("m", 3), null);
     assert.equal((await models.newestVersion("m"))?.step, 2);
     assert.equal(await models.greatestStep("m"), 3);
@@ -195,9 +195,9 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     const { models } = await (await makeStorage(t))();
     await storeModel(models, "m");
     const deletion = { deleted: [0], notFound: [], pinned: [], inUse: [] };
-    assert.deepEqual(await models.deleteVersions("m", [0]), deletion);
+    assert.deepEqual(await models.deleteVersions("m", [0], new Date(0)), deletion);
     await models.pinVersion("m", 0, true);
-    assert.deepEqual(await models.deleteVersions("m", [0]), deletion);
+    assert.deepEqual(await models.deleteVersions("m", [0], new Date(0)), deletion);
     assert.deepEqual(await models.findVersion("m", 0), sampleVersion("m", 0, { isPinned: true }));
   });
 
@@ -210,10 +210,10 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     await first.close();
     const { models } = await open();
     const kept = { deleted: [2], notFound: [], pinned: [1], inUse: [] };
-    assert.deepEqual(await models.deleteVersions("m", [1, 2]), kept);
+    assert.deepEqual(await models.deleteVersions("m", [1, 2], new Date(0)), kept);
     assert.equal((await models.newestVersion("m"))?.isPinned, true);
     assert.equal((await models.pinVersion("m", 1, false))?.isPinned, false);
-    assert.deepEqual((await models.deleteVersions("m", [1])).deleted, [1]);
+    assert.deepEqual((await models.deleteVersions("m", [1], new Date(0))).deleted, [1]);
     assert.equal(await models.pinVersion("m", 1, true), null);
   });
 
@@ -232,9 +232,9 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     const release = { at: moment(9), notBefore: moment(99), attempt: "lost", waitingFor: null } as const;
     await jobs.release("queued again", "server", release);
     const deletion = { deleted: [1], notFound: [], pinned: [], inUse: [2] };
-    assert.deepEqual(await models.deleteVersions("m", [1, 2]), deletion);
+    assert.deepEqual(await models.deleteVersions("m", [1, 2], new Date(0)), deletion);
     await jobs.end("queued again", "cancelled", "cancelled", moment(11));
-    assert.deepEqual((await models.deleteVersions("m", [2])).deleted, [2]);
+    assert.deepEqual((await models.deleteVersions("m", [2], new Date(0))).deleted, [2]);
   });
 
   test("deletes all but the newest versions and those that are needed", async (t) => {
@@ -244,9 +244,14 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     await jobs.claim("server", moment(9));
     await jobs.pin("job", "server", { ...samplePins, startStep: 1, resultStep: 8 });
     await models.pinVersion("m", 2, true);
-    await models.deleteVersions("m", [6]);
+    await models.deleteVersions("m", [6], new Date(0));
     const gone = (keptCount: number, ...spared: readonly number[]) =>
-      models.deleteOlderVersions("m", { keptCount, spared: new Set(spared), server: "server" });
+      models.deleteOlderVersions("m", {
+        keptCount,
+        spared: new Set(spared),
+        server: "server",
+        now: new Date(0),
+      });
     assert.deepEqual(await gone(9), []);
     assert.deepEqual(await gone(2, 4), [3]);
     assert.deepEqual(await gone(1), [5, 4]);
@@ -254,14 +259,14 @@ export function checkModelStore(makeStorage: MakeStorage): void {
       (await models.listVersions("m", firstPage)).items.map(({ step }) => step),
       [0, 1, 2, 7],
     );
-    const ofNobody = { keptCount: 1, spared: new Set<number>(), server: "server" };
+    const ofNobody = { keptCount: 1, spared: new Set<number>(), server: "server", now: new Date(0) };
     assert.deepEqual(await models.deleteOlderVersions("nobody", ofNobody), []);
   });
 
   test("gives a version without a job the next step, but none while a job is creating one", async (t) => {
     const { models, jobs, ...rest } = await (await makeStorage(t))();
     await storeVersions({ models, jobs, ...rest }, 2);
-    await models.deleteVersions("m", [2]);
+    await models.deleteVersions("m", [2], new Date(0));
     const steps: number[] = [];
     const draft = { metrics: { a: 1 }, base: "weights", adapterHash: "own hash", createdAt: moment(5) };
     const add = (id: string, modelId = "m") =>
@@ -333,7 +338,7 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     assert.deepEqual(await models.expiredVersions(moment(9), 9), []);
     await models.setExpiry("m", version.step, moment(7));
     await models.pinVersion("m", version.step, false);
-    await models.deleteVersions("m", [version.step]);
+    await models.deleteVersions("m", [version.step], new Date(0));
     assert.deepEqual(await models.expiredVersions(moment(9), 9), []);
     assert.equal(await models.setExpiry("m", 1, moment(7)), null);
     assert.deepEqual(await models.oldTrainerStates("m", 0), ["state in folder", "state of m:1"]);
@@ -354,7 +359,7 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     assert.deepEqual(await drop(2), ["state of m:2", "state of m:1"]);
     assert.deepEqual(await statesOf(), [null, null, null, third, fourth]);
     assert.deepEqual(await drop(2), []);
-    await models.deleteVersions("m", [4]);
+    await models.deleteVersions("m", [4], new Date(0));
     assert.deepEqual(await drop(1), ["state of m:4"]);
     assert.deepEqual(await statesOf(), [null, null, null, third]);
     assert.deepEqual(await drop(0), ["state of m:3"]);
@@ -365,7 +370,7 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     const { models, jobs, ...rest } = await (await makeStorage(t))();
     const bases = [null, "files:same", "files:other", "weights", "others"] as const;
     await storeVersions({ models, jobs, ...rest }, bases.length + 1, (step) => bases[step - 1] ?? null);
-    await models.deleteVersions("m", [6]);
+    await models.deleteVersions("m", [6], new Date(0));
     await models.create(sampleModel("n", { baseModel: "another" }), sampleVersion("n", 0));
     const hashes = { weights: "weights", files: "same" };
     assert.equal(await models.adoptBase("another", hashes), 0);

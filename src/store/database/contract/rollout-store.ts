@@ -11,6 +11,7 @@ import {
   moment,
   openTwice,
   sampleJob,
+  sampleVersion,
   storeModel,
 } from "./storage-under-test.ts";
 
@@ -173,6 +174,39 @@ export function checkRolloutStore(makeStorage: MakeStorage): void {
     assert.equal(await rollouts.end("a", { at: moment(101), outcome }), false);
     assert.equal(await rollouts.end("b", { at: moment(101), outcome }), true);
     assert.equal((await rollouts.find("a", moment(101)))?.state, "expired");
+  });
+
+  test("deletes ended rollouts by the time of their end, except those of unfinished jobs", async (t) => {
+    const [stores] = await openTwice(makeStorage, t);
+    const { rollouts, jobs } = stores;
+    await begin(stores, "a", "b", "c", "d");
+    await rollouts.create(sampleRollout("e", { expiresAt: moment(500) }), limits);
+    for (const id of ["a", "b", "c"]) await rollouts.end(id, { at: moment(id === "c" ? 9 : 1), outcome });
+    await submit(stores, "j", ["b"]);
+    const left = async () => (await rollouts.list(all, firstPage, moment(1))).items.map(({ id }) => id);
+    assert.equal(await rollouts.deleteEnded(moment(1), 10), 0);
+    assert.equal(await rollouts.deleteEnded(moment(5), 10), 1);
+    assert.deepEqual(await left(), ["b", "c", "d", "e"]);
+    await jobs.end("j", "failed", "for the test", moment(2));
+    assert.equal(await rollouts.deleteEnded(moment(200), 2), 2);
+    assert.equal(await rollouts.deleteEnded(moment(200), 2), 1);
+    assert.deepEqual(await left(), ["e"]);
+  });
+
+  test("protects the version of an open rollout from deletion", async (t) => {
+    const [stores] = await openTwice(makeStorage, t);
+    const { rollouts, models } = stores;
+    await begin(stores);
+    await models.addVersion(sampleVersion("m", 1), async () => "folder");
+    await models.addVersion(sampleVersion("m", 2), async () => "folder");
+    await rollouts.create(sampleRollout("a", { step: 1, pinnedStep: 1 }), limits);
+    await rollouts.create(sampleRollout("b", { step: 2, pinnedStep: null }), limits);
+    assert.deepEqual((await models.deleteVersions("m", [1], moment(1))).inUse, [1]);
+    const old = { keptCount: 1, spared: new Set<number>(), server: "s", now: moment(1) };
+    assert.deepEqual(await models.deleteOlderVersions("m", old), []);
+    assert.deepEqual((await models.deleteVersions("m", [2], moment(1))).deleted, [2]);
+    // The rollout has expired.
+    assert.deepEqual((await models.deleteVersions("m", [1], moment(100))).deleted, [1]);
   });
 
   test("counts the groups on which no job trains, and the whole ones", async (t) => {

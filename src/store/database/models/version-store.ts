@@ -19,6 +19,7 @@ import type { Connection } from "../dialect.ts";
 import { readPage } from "../paging.ts";
 import { anyOf } from "../chunks.ts";
 import { stepsOfCycle } from "../learning/held-versions.ts";
+import { stepsOfRollouts } from "../rollouts/rollout-versions.ts";
 import type { ModelVersionTable, Schema } from "../schema.ts";
 
 type VersionQueries = Pick<
@@ -96,8 +97,8 @@ export function versionQueries(connection: Pick<Connection, "queries" | "form">)
       }));
     },
     findMetrics: (versions, names) => findMetrics(connection, versions, names),
-    deleteVersions: (modelId, steps) =>
-      database.transaction().execute((transaction) => deleteVersions(transaction, modelId, steps)),
+    deleteVersions: (modelId, steps, now) =>
+      database.transaction().execute((transaction) => deleteVersions(transaction, modelId, steps, now)),
     deleteOlderVersions: (modelId, options) =>
       database.transaction().execute((transaction) => deleteOlderVersions(transaction, modelId, options)),
     useVersion: (version, server) =>
@@ -225,9 +226,10 @@ async function deleteVersions(
   transaction: Transaction<Schema>,
   modelId: string,
   steps: readonly number[],
+  now: Date,
 ): Promise<VersionDeletion> {
   await lockModel(transaction, modelId);
-  const neededSteps = await stepsInUse(transaction, modelId);
+  const neededSteps = await stepsInUse(transaction, modelId, now);
   const result = {
     deleted: [] as number[],
     notFound: [] as number[],
@@ -251,10 +253,10 @@ async function deleteVersions(
 async function deleteOlderVersions(
   transaction: Transaction<Schema>,
   modelId: string,
-  { keptCount, spared, server }: Parameters<ModelStore["deleteOlderVersions"]>[1],
+  { keptCount, spared, server, now }: Parameters<ModelStore["deleteOlderVersions"]>[1],
 ): Promise<readonly number[]> {
   await lockModel(transaction, modelId);
-  const neededSteps = await stepsInUse(transaction, modelId);
+  const neededSteps = await stepsInUse(transaction, modelId, now);
   const used = await transaction
     .selectFrom("server_versions")
     .select("step")
@@ -330,10 +332,15 @@ export async function lockModel(transaction: Transaction<Schema>, modelId: strin
   return result.numUpdatedRows > 0n;
 }
 
-/** Returns the numbers of the versions that unfinished jobs and the cycle of a learning model need. */
-async function stepsInUse(transaction: Transaction<Schema>, modelId: string): Promise<ReadonlySet<number>> {
+/** Returns the numbers of the versions that unfinished jobs, the cycle of a learning model and open rollouts need. */
+async function stepsInUse(
+  transaction: Transaction<Schema>,
+  modelId: string,
+  now: Date,
+): Promise<ReadonlySet<number>> {
   const ofCycle = await stepsOfCycle(transaction, modelId);
-  return new Set([...(await startStepsOfJobs(transaction, modelId)), ...ofCycle]);
+  const ofRollouts = await stepsOfRollouts(transaction, modelId, now);
+  return new Set([...(await startStepsOfJobs(transaction, modelId)), ...ofCycle, ...ofRollouts]);
 }
 
 /** Returns the numbers of the versions from which unfinished jobs start. */

@@ -16,6 +16,11 @@ export const isFree = sql<boolean>`not exists (
   select 1 from job_rollouts join jobs on jobs.id = job_rollouts.job_id
   where job_rollouts.rollout_id = rollouts.id and jobs.state not in ('failed', 'cancelled'))`;
 
+/** True if no queued or running job trains on a rollout. */
+export const isUnneeded = sql<boolean>`not exists (
+  select 1 from job_rollouts join jobs on jobs.id = job_rollouts.job_id
+  where job_rollouts.rollout_id = rollouts.id and jobs.state in ('queued', 'running'))`;
+
 /** Column with the id of the job that trains on a rollout; null if there is none. */
 export const jobOf = sql<string | null>`(
   select job_rollouts.job_id from job_rollouts join jobs on jobs.id = job_rollouts.job_id

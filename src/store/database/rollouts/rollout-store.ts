@@ -6,7 +6,7 @@ import { notFound, quoted, ServiceError } from "../../../base/domain/service-err
 import type { Connection } from "../dialect.ts";
 import { nextSequence, readPage } from "../paging.ts";
 import type { Schema } from "../schema.ts";
-import { isFree, jobOf } from "./rollout-jobs.ts";
+import { isFree, isUnneeded, jobOf } from "./rollout-jobs.ts";
 import { countGroups, rolloutGroups } from "./rollout-groups.ts";
 import { rolloutOf, rowOf } from "./rollout-rows.ts";
 
@@ -70,6 +70,23 @@ export function createRolloutStore({ queries: database, isMissingParent }: Conne
         .where(isFree)
         .executeTakeFirst();
       return ended.numUpdatedRows > 0n;
+    },
+    deleteEnded: async (before, limit) => {
+      const time = before.toISOString();
+      const ended = database
+        .selectFrom("rollouts")
+        .select("id")
+        .where((row) =>
+          row.or([
+            row("ended_at", "<", time),
+            row.and([row("state", "=", "open"), row("expires_at", "<", time)]),
+          ]),
+        )
+        .where(isUnneeded)
+        .orderBy("sequence")
+        .limit(limit);
+      const deleted = await database.deleteFrom("rollouts").where("id", "in", ended).executeTakeFirst();
+      return Number(deleted.numDeletedRows);
     },
     groups: (choice, limits, now) => rolloutGroups(database, choice, limits, now),
     countGroups: (choice, now) => countGroups(database, choice, now),

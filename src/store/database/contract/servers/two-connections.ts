@@ -257,8 +257,8 @@ function checkAttempts(makeStorage: MakeStorage): void {
     const sides = await withRunningJob(t);
     const [ended, ...deletions] = await Promise.all([
       outcomeOf(sides[0].jobs.succeed("j", success(1))),
-      sides[1].models.deleteVersions("m", [0, 1]),
-      sides[0].models.deleteVersions("m", [1]),
+      sides[1].models.deleteVersions("m", [0, 1], new Date(0)),
+      sides[0].models.deleteVersions("m", [1], new Date(0)),
     ]);
     assert.equal(ended, "done");
     const deletedCount = deletions.flatMap(({ deleted }) => deleted).filter((step) => step === 1).length;

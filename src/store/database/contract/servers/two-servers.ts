@@ -123,7 +123,7 @@ export function checkTwoServers(makeStorage: MakeStorage, seeds: readonly number
         async () => `adapters/n/${step}`,
       );
     const tidy = (server: string) =>
-      models.deleteOlderVersions("n", { keptCount: 1, spared: new Set(), server });
+      models.deleteOlderVersions("n", { keptCount: 1, spared: new Set(), server, now: new Date(0) });
     const version = (step: number) => ({ modelId: "n", step });
     for (const step of [1, 1, 2]) assert.equal(await models.useVersion(version(step), "first"), true);
     assert.equal(await models.useVersion(version(3), "nobody"), true, "one without a lease keeps nothing");
@@ -148,7 +148,7 @@ export function checkTwoServers(makeStorage: MakeStorage, seeds: readonly number
         async () => `adapters/n/${step}`,
       );
     for (const step of [1, 2]) await models.useVersion({ modelId: "n", step }, "first");
-    const own = { keptCount: 1, spared: new Set<number>(), server: "first" };
+    const own = { keptCount: 1, spared: new Set<number>(), server: "first", now: new Date(0) };
     assert.deepEqual(await models.deleteOlderVersions("n", own), [1]);
     assert.equal(await models.delete("n"), true);
   });
