@@ -56,7 +56,7 @@ export class RunningCalls implements Service {
 
   /** Aborts the calls of all rollouts that have ended. */
   async look(): Promise<void> {
-    for (const id of [...this.#calls.keys()]) await this.abortEnded(id);
+    for (const id of this.#calls.keys()) await this.abortEnded(id);
   }
 
   /** Aborts the calls of a rollout if it has ended. */

@@ -155,9 +155,9 @@ export class RecordedTrajectory implements LibraryAccess {
     if (this.#trajectory === undefined) return [];
     const { messages_and_choices, tools, additional_histories } = this.#trajectory;
     return [{ messages_and_choices, tools }, ...(additional_histories ?? [])].map((history) => ({
-      // Safe casts: the server's lists of JSON objects.
+      // Safe cast: the server's list of JSON objects.
       items: (history.messages_and_choices ?? []) as readonly JsonObject[],
-      tools: (history.tools ?? null) as readonly JsonObject[] | null,
+      tools: history.tools ?? null,
     }));
   }
 

@@ -15,7 +15,7 @@ function recorder(defaults: JsonObject = {}) {
   const fetch = trajectoryFetch({
     send: async (url, request) => {
       const { body } = request;
-      const text = body instanceof ArrayBuffer ? new TextDecoder().decode(body) : String(body ?? "");
+      const text = await new Response(body ?? null).text();
       sent.push({ url, body: text.startsWith("{") ? JSON.parse(text) : null, request });
       return new Response("{}", { headers: { "x-hone-call": "weave:///e/p/call/a%2Fb" } });
     },

@@ -148,39 +148,6 @@ test("refuses invalid fields, unknown versions and rewards of unknown calls, and
   await server.close();
 });
 
-test("aborts running calls when the rollout is finished, and answers them with a conflict", async () => {
-  const { server, base, ask, create } = await rolloutServer();
-  const [first, other] = [await create(), await create()];
-  server.chat.script.hangs = true;
-  const seen = server.chat.nextSeen();
-  const byUrl = ask(`${base}/${first.rollout_id}/v1/messages`, hello);
-  await seen;
-  const seenAgain = server.chat.nextSeen();
-  const byOther = ask(chat, hello, { key: other.api_key });
-  await seenAgain;
-  assert.equal((await ask(`${base}/${first.rollout_id}/finish`, { reward: 1 })).status, 200);
-  const { status, body } = await byUrl;
-  assert.deepEqual([status, server.chat.abortedCount], [409, 1], JSON.stringify(body));
-  assert.match(body.error.message, /its rollout was finished/);
-  assert.equal((await ask(`${base}/${other.rollout_id}/cancel`)).status, 200);
-  assert.equal((await byOther).status, 409);
-  await server.close();
-});
-
-test("two different rewards at the same time finish a rollout once", async () => {
-  const { server, base, ask, create, record, modelId } = await rolloutServer();
-  const { rollout_id: id } = await create();
-  await record("r", id);
-  const finishes = await Promise.all([1, 2, 3].map((reward) => ask(`${base}/${id}/finish`, { reward })));
-  const won = finishes.flatMap(({ status }, index) => (status === 200 ? [index + 1] : []));
-  assert.equal(won.length, 1);
-  assert.deepEqual(finishes.map(({ status }) => status).toSorted(), [200, 409, 409]);
-  const trained = await ask("/v1/preview/training-jobs", { model_id: modelId, rollouts: {} });
-  const { body } = await ask(`${base}/${id}/trajectories`, undefined, { method: "GET" });
-  assert.deepEqual([trained.status, body.trajectories[0].reward], [200, won[0]]);
-  await server.close();
-});
-
 test("limits the open rollouts of an entity, and the calls and tokens of a rollout", async () => {
   const { server, base, ask, create, record } = await rolloutServer({
     openPerEntity: 2,
