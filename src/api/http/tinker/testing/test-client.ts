@@ -1,28 +1,41 @@
 // For tests: sends requests as the Python package tinker does, and fetches results until they are there.
-import type { InjectOptions, LightMyRequestResponse } from "fastify";
+import type { LightMyRequestResponse } from "fastify";
 import { assert } from "../../../../base/domain/assert.ts";
 import { WireMessage } from "../../../../train/trainer/tinker/wire/protobuf.ts";
 import { logprobsOfProtobuf } from "../../../../train/trainer/tinker/wire/protobuf-encoding.ts";
-import { type fakeServer, keys } from "../../testing/fake-server.ts";
+import { keys } from "../../testing/fake-server.ts";
 import { recorded } from "./recorded-bodies.ts";
 
-type Server = Awaited<ReturnType<typeof fakeServer>>;
+type Answer = Pick<LightMyRequestResponse, "statusCode" | "headers" | "rawPayload" | "body" | "json">;
+
+interface TinkerRequest {
+  readonly method: "GET" | "POST" | "DELETE" | "PUT";
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly payload?: object | Buffer;
+}
+
+/** A server, or something that sends requests to one. */
+export interface TinkerTarget {
+  ask(request: TinkerRequest): Promise<Answer>;
+}
+
 type Fields = Readonly<Record<string, unknown>> & { readonly metrics?: Readonly<Record<string, number>> };
 
 const protobufType = "application/x-protobuf";
 
 export class TinkerTestClient {
   readonly session: string;
-  readonly #server: Server;
+  readonly #server: TinkerTarget;
   readonly #key: string;
 
-  private constructor(server: Server, key: string, session: string) {
+  constructor(server: TinkerTarget, key: string, session: string) {
     this.#server = server;
     this.#key = key;
     this.session = session;
   }
 
-  static async open(server: Server, key: string = keys.member): Promise<TinkerTestClient> {
+  static async open(server: TinkerTarget, key: string = keys.member): Promise<TinkerTestClient> {
     const { session_id: session } = await new TinkerTestClient(server, key, "").json(
       "POST",
       "/api/v1/create_session",
@@ -33,17 +46,17 @@ export class TinkerTestClient {
 
   /** Sends a request. The key has the prefix that the package requires. */
   ask(
-    method: "GET" | "POST" | "DELETE" | "PUT",
+    method: TinkerRequest["method"],
     url: string,
     body: object | Buffer | null,
     headers: Readonly<Record<string, string>> = {},
-  ): Promise<LightMyRequestResponse> {
+  ): Promise<Answer> {
     return this.#server.ask({
       method,
       url,
       headers: { "x-api-key": `tml-${this.#key}`, ...headers },
       ...(body === null ? {} : { payload: body }),
-    } satisfies InjectOptions);
+    });
   }
 
   async json(method: "GET" | "POST" | "DELETE" | "PUT", url: string, body: object | null): Promise<Fields> {
@@ -81,13 +94,13 @@ export class TinkerTestClient {
     const message = new WireMessage(answer.rawPayload);
     const metrics = message.all(3).map((bytes) => {
       const entry = new WireMessage(bytes);
-      return [entry.text(1), entry.double(2)] as const;
+      return [entry.text(1), entry.number(2)] as const;
     });
     const [logprobs] = logprobsOfProtobuf(answer.rawPayload);
     return { logprobs: [...logprobs], metrics: Object.fromEntries(metrics) };
   }
 
-  async #retrieve(id: string, headers: Readonly<Record<string, string>>): Promise<LightMyRequestResponse> {
+  async #retrieve(id: string, headers: Readonly<Record<string, string>>): Promise<Answer> {
     for (;;) {
       const answer = await this.ask("POST", "/api/v1/retrieve_future", { request_id: id }, headers);
       if (answer.statusCode !== 408) return answer;

@@ -1,5 +1,6 @@
 // Decodes requests to compute a forward pass or a gradient. The server side of the encodings in this folder: it checks
 // the form of the bytes, but not the meaning of the values.
+import { BinaryReader } from "../../../../lib/protobuf/wire.ts";
 import { WireMessage } from "./protobuf.ts";
 
 /** A tensor of one or two dimensions, in row-major order. Sparse tensors are not decoded. */
@@ -52,9 +53,9 @@ export function readProtobuf(bytes: Uint8Array): ReceivedRequest {
 function configOf(message: WireMessage, field: 5 | 7): Readonly<Record<string, number | string>> {
   const entries = message.all(field).map((bytes) => {
     const entry = new WireMessage(bytes);
-    if (field === 5) return [entry.text(1), entry.double(2)] as const;
+    if (field === 5) return [entry.text(1), entry.number(2)] as const;
     const value = new WireMessage(entry.bytes(2));
-    return [entry.text(1), value.has(2) ? value.text(2) : value.double(1)] as const;
+    return [entry.text(1), value.has(2) ? value.text(2) : value.number(1)] as const;
   });
   return Object.fromEntries(entries);
 }
@@ -122,14 +123,8 @@ function joined(parts: readonly Int32Array[]): Int32Array {
 }
 
 function varintsOf(bytes: Uint8Array): readonly number[] {
+  const reader = new BinaryReader(bytes);
   const values: number[] = [];
-  let [value, place] = [0, 1];
-  for (const byte of bytes) {
-    value += (byte & 0x7f) * place;
-    place *= 128;
-    if (byte >= 0x80) continue;
-    values.push(value);
-    [value, place] = [0, 1];
-  }
+  while (reader.pos < bytes.length) values.push(Number(reader.uint64()));
   return values;
 }

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { readJson, readProtobuf, writeJson, writeProtobuf, type JsonRequest } from "../testing/stub-wire.ts";
 import type { Datum } from "./encoding.ts";
 import { jsonEncoding, logprobsOfJson } from "./json-encoding.ts";
-import { fieldsOf, varint } from "./protobuf.ts";
+import { numberField, WireMessage } from "./protobuf.ts";
 import { logprobsOfProtobuf, protobufEncoding } from "./protobuf-encoding.ts";
 
 /** Requests and results that were recorded with the Python package tinker 0.25.0. */
@@ -68,7 +68,7 @@ test("carries the same content in both encodings, in requests and results", () =
 test("refuses a malformed result", () => {
   const whole = Buffer.from(recorded.result, "hex");
   assert.throws(() => logprobsOfProtobuf(whole.subarray(0, whole.length - 3)), /cut off/);
-  assert.throws(() => logprobsOfProtobuf(Buffer.alloc(40, 0xff)), /without an end|unknown wire type|cut off/);
+  assert.throws(() => logprobsOfProtobuf(Buffer.alloc(40, 0xff)), /cut off or malformed/);
   for (const result of [null, {}, { loss_fn_outputs: [{}] }, { loss_fn_outputs: 3 }])
     assert.throws(() => logprobsOfJson(result), /has no/);
   for (const value of ["-1", true, [], {}])
@@ -78,12 +78,7 @@ test("refuses a malformed result", () => {
     );
 });
 
-test("encodes seven bits of a varint per byte", () => {
-  for (const value of [0, 1, 127, 128, 300, 2 ** 31, 2 ** 40 + 5]) {
-    const message = Buffer.concat([varint(8), varint(value)]);
-    assert.deepEqual(
-      [...fieldsOf(message)].map((field) => field.value),
-      [value],
-    );
-  }
+test("keeps integers up to 2^53 in varint fields", () => {
+  for (const value of [0, 1, 127, 128, 300, 2 ** 31, 2 ** 40 + 5])
+    assert.equal(new WireMessage(numberField(1, value)).number(1), value);
 });
