@@ -120,10 +120,17 @@ export class OpenSessions {
     return [...session.models.values()];
   }
 
-  /** Returns the sessions that have sent no heartbeat for too long. */
-  silent(): readonly Session[] {
+  /**
+   * Returns the sessions that have sent no heartbeat for too long.
+   *
+   * @param limits.trainingMs maximum time in milliseconds for sessions with models in training
+   */
+  silent({ trainingMs }: { readonly trainingMs: number }): readonly Session[] {
     const nowMs = this.#clock.monotonicMs();
-    return this.all().filter(({ heardMs }) => nowMs - heardMs > this.#limits.sessionMs);
+    return this.all().filter(({ heardMs, models }) => {
+      const maxMs = models.size > 0 ? trainingMs : this.#limits.sessionMs;
+      return nowMs - heardMs > maxMs;
+    });
   }
 }
 

@@ -69,6 +69,11 @@ export class TrainingSlots {
     };
   }
 
+  /** True if a model waits for a slot. */
+  get isAwaited(): boolean {
+    return this.#waiting.length > 0;
+  }
+
   get #total(): number {
     return [...this.#taken.values()].reduce((sum, count) => sum + count, 0);
   }

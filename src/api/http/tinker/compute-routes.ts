@@ -38,7 +38,7 @@ export function computeRoutes(app: FastifyInstance, dependencies: HttpDependenci
         nameIgnored(reply, read.ignored);
         const live = findLive(dependencies, read.modelId, caller);
         const submission = { seqId: read.seqId, fingerprint: fingerprintOf(bytes) };
-        return { request_id: sessions.compute(live, submission, read), model_id: read.modelId };
+        return { request_id: sessions.operations.compute(live, submission, read), model_id: read.modelId };
       },
     );
 }

@@ -43,7 +43,7 @@ export function modelRoutes(app: FastifyInstance, dependencies: HttpDependencies
       const seed = String(lora?.seed ?? `${session.id} ${seqId}`);
       const fresh = { baseName, adapter, seed };
       const request = { seqId, fingerprint: fingerprintOf(body), fresh, from: null };
-      const future = await sessions.create(session, request, caller);
+      const future = await sessions.starts.create(session, request, caller);
       return promised(future, runIdOf({ sessionId: session.id, seqId }));
     },
   );
@@ -87,7 +87,7 @@ export function modelRoutes(app: FastifyInstance, dependencies: HttpDependencies
     },
     ({ body, caller }) => {
       const live = findLive(dependencies, body.model_id, caller);
-      return promised(sessions.step(live, submission(body, "step"), stepOf(body)), body.model_id);
+      return promised(sessions.operations.step(live, submission(body, "step"), stepOf(body)), body.model_id);
     },
   );
   on(
@@ -100,7 +100,7 @@ export function modelRoutes(app: FastifyInstance, dependencies: HttpDependencies
     },
     ({ body, caller }) => {
       const live = findLive(dependencies, body.model_id, caller);
-      const future = sessions.save(live, submission(body, "save"), saveRequest("weights", body));
+      const future = sessions.operations.save(live, submission(body, "save"), saveRequest("weights", body));
       return promised(future, body.model_id);
     },
   );
@@ -114,7 +114,11 @@ export function modelRoutes(app: FastifyInstance, dependencies: HttpDependencies
     },
     ({ body, caller }) => {
       const live = findLive(dependencies, body.model_id, caller);
-      const future = sessions.save(live, submission(body, "sampler"), saveRequest("sampler_weights", body));
+      const future = sessions.operations.save(
+        live,
+        submission(body, "sampler"),
+        saveRequest("sampler_weights", body),
+      );
       return promised(future, body.model_id);
     },
   );
@@ -132,13 +136,16 @@ export function modelRoutes(app: FastifyInstance, dependencies: HttpDependencies
       const from = { path, keepsOptimizer: optimizer };
       if (typeof modelId === "string") {
         const live = findLive(dependencies, modelId, caller);
-        return promised(await sessions.load(live, submission(body, "load"), from, caller), modelId);
+        return promised(
+          await sessions.operations.load(live, submission(body, "load"), from, caller),
+          modelId,
+        );
       }
       // The form refuses a body without a model that lacks one of these.
       const run = { sessionId: sessionId ?? "", seqId: seqId ?? 0 };
       const session = findSession(dependencies, run.sessionId, caller);
       const request = { seqId: run.seqId, fingerprint: fingerprintOf(body), fresh: null, from };
-      return promised(await sessions.create(session, request, caller), runIdOf(run));
+      return promised(await sessions.starts.create(session, request, caller), runIdOf(run));
     },
   );
   on(

@@ -43,7 +43,7 @@ export function samplingRoutes(app: FastifyInstance, dependencies: HttpDependenc
       const session = findSession(dependencies, body.session_id, caller);
       const { sampling_session_seq_id: seqId, base_model: baseModel, model_path: path } = body;
       const isOfPath = typeof path === "string";
-      if (!isOfPath) await directory.resolve(sessions.baseOf(baseModel ?? ""), caller);
+      if (!isOfPath) await directory.resolve(sessions.bases.baseOf(baseModel ?? ""), caller);
       const from = isOfPath ? { path } : { baseModel: baseModel ?? "" };
       const { id } = await sessions.addSampler(session, seqId, from, caller);
       return { type: "create_sampling_session", sampling_session_id: id };
@@ -60,7 +60,7 @@ export function samplingRoutes(app: FastifyInstance, dependencies: HttpDependenc
   const modelOf = async (body: SampleBody, caller: Caller): Promise<Pick<Sampler, "model">> => {
     const { model_path: path, base_model: model } = body;
     if (typeof path === "string") return sessions.modelOf(path, caller);
-    if (typeof model === "string") return { model: sessions.baseOf(model) };
+    if (typeof model === "string") return { model: sessions.bases.baseOf(model) };
     throw notFound("sampling session", "");
   };
   on(

@@ -54,7 +54,7 @@ export function sessionRoutes(app: FastifyInstance, dependencies: HttpDependenci
       supported_models: baseModels().map(({ name, contextLength }) => ({
         model_name: name,
         max_context_length: contextLength ?? 0,
-        trainable: sessions.isTrainable(name),
+        trainable: sessions.bases.isTrainable(name),
         sampleable: true,
       })),
     }),

@@ -1,6 +1,6 @@
 // Bodies of the Tinker API's routes that save and load weights, and that create sampling sessions.
 import { Type } from "typebox";
-import type { SaveRequest } from "../../../train/sessions/training-sessions.ts";
+import type { SaveRequest } from "../../../train/sessions/session-requests.ts";
 import { isSavedName } from "../../../train/sessions/run-names.ts";
 import { report } from "../../../base/validation/findings.ts";
 import { is, type BodyForm, type MoreChecks, type ValueOf } from "../body.ts";

@@ -7,7 +7,8 @@ import { dataFolderAt } from "../../../store/artifacts/testing/data-folder.ts";
 import { embeddedProfile } from "../../trainer/embedded/profile.ts";
 import type { LiveProcess } from "../process/start-process.ts";
 import { type SessionSettings, sessionSettings } from "../settings.ts";
-import { type SessionDependencies, TrainingSessions } from "../training-sessions.ts";
+import type { SessionDependencies } from "../session-requests.ts";
+import { TrainingSessions } from "../training-sessions.ts";
 
 export interface FakeSessionsOptions {
   readonly store: ModelStore;

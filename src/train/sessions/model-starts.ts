@@ -1,0 +1,103 @@
+// Starts to train models: takes a slot, registers the model, and starts its process. A repeated request starts nothing.
+import type { Caller } from "../../base/domain/access.ts";
+import { present } from "../../base/domain/assert.ts";
+import type { AdapterWish, TrainedModel } from "../../base/domain/model.ts";
+import { ServiceError } from "../../base/domain/service-error.ts";
+import type { Futures } from "./futures.ts";
+import { LiveModel, type LiveModelOptions } from "./live-model.ts";
+import type { Creation, Session } from "./open-sessions.ts";
+import type { SessionResult } from "./results.ts";
+import { modelNameOf, type RunKey, runIdOf, sessionProject } from "./run-names.ts";
+import type { SavedPlace, SavedWeights } from "./saved-weights.ts";
+import type { ModelRequest, SessionDependencies } from "./session-requests.ts";
+import { startWeights } from "./start-weights.ts";
+import type { TrainableBases } from "./trainable-bases.ts";
+import type { TrainingSlots } from "./training-slots.ts";
+
+/** Parts of the sessions that starting a model uses. */
+export interface StartParts {
+  readonly futures: Futures;
+  readonly saved: SavedWeights;
+  readonly bases: TrainableBases;
+  readonly slots: TrainingSlots;
+}
+
+export class ModelStarts {
+  readonly #dependencies: SessionDependencies;
+  readonly #parts: StartParts;
+
+  constructor(dependencies: SessionDependencies, parts: StartParts) {
+    this.#dependencies = dependencies;
+    this.#parts = parts;
+  }
+
+  /** Starts to train a model. Returns the future of its creation; for a repeated request, that of the first one. */
+  async create(session: Session, request: ModelRequest, caller: Caller): Promise<string> {
+    const { futures, saved, bases, slots } = this.#parts;
+    const { seqId, fingerprint, from } = request;
+    const earlier = session.creations.get(seqId);
+    if (earlier !== undefined) return repeated(earlier, fingerprint);
+    futures.requireRoom(caller.entity);
+    const source = from === null ? null : await saved.find(from.path, caller);
+    const { baseName, adapter } = request.fresh ?? sourceShape(present(source, "weights to start from"));
+    const baseModel = bases.baseOf(baseName);
+    this.#dependencies.requireLive(baseModel);
+    const run = { sessionId: session.id, seqId };
+    const start = await startWeights(this.#dependencies, request, source);
+    const slot = slots.request(caller.entity);
+    const begun = this.#begin(session, { run, start, slot, baseName, baseModel, adapter }, caller);
+    begun.catch(() => slot.leave());
+    const modelId = runIdOf(run);
+    const result = begun.then((): SessionResult =>
+      from === null ? { kind: "created", modelId } : { kind: "loaded", modelId, path: from.path },
+    );
+    const future = futures.add(caller.entity, "train", result, () => slot.reason());
+    session.creations.set(seqId, { future, fingerprint });
+    return future;
+  }
+
+  async #begin(
+    session: Session,
+    {
+      run,
+      start,
+      slot,
+      baseName,
+      ...shape
+    }: Pick<LiveModelOptions, "run" | "start" | "slot" | "baseName"> &
+      Pick<TrainedModel, "baseModel" | "adapter">,
+    caller: Caller,
+  ): Promise<void> {
+    const { startProcess, clock, settings } = this.#dependencies;
+    const model = await this.#register(run, shape, caller);
+    const live = new LiveModel({ run, model, baseName, start, slot, startProcess, clock, settings });
+    session.models.set(run.seqId, live);
+    await live.ready;
+  }
+
+  #register(
+    run: RunKey,
+    { baseModel, adapter }: { readonly baseModel: string; readonly adapter: AdapterWish },
+    caller: Caller,
+  ): Promise<TrainedModel> {
+    const { entity, project } = caller;
+    const named = { entity, project: project ?? sessionProject, name: modelNameOf(run) };
+    const registration = { ...named, baseModel, adapter, from: null, returnExisting: true };
+    return this.#dependencies.models.register(registration, caller);
+  }
+}
+
+function repeated(earlier: Creation, fingerprint: string): string {
+  if (earlier.fingerprint === fingerprint) return earlier.future;
+  throw new ServiceError({
+    code: "conflict",
+    message: "The session has created another model with this model_seq_id; give each model the next number.",
+  });
+}
+
+function sourceShape({
+  model,
+  version,
+}: SavedPlace): Pick<LiveModelOptions, "baseName"> & Pick<TrainedModel, "adapter"> {
+  return { baseName: version.saved.baseName, adapter: model.adapter };
+}

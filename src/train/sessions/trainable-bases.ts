@@ -1,0 +1,32 @@
+// The base models over which clients train: their names, and whether they can be trained here.
+import type { SessionDependencies } from "./session-requests.ts";
+
+export class TrainableBases {
+  readonly #dependencies: Pick<SessionDependencies, "bases" | "requireLive" | "settings">;
+
+  constructor(dependencies: Pick<SessionDependencies, "bases" | "requireLive" | "settings">) {
+    this.#dependencies = dependencies;
+  }
+
+  /** True if clients can train models over a base model. */
+  isTrainable(baseModel: string): boolean {
+    if (this.#dependencies.settings.modelsMax === 0) return false;
+    try {
+      this.#dependencies.requireLive(baseModel);
+      return true;
+    } catch {
+      // The error says why; a request to train reports it.
+      return false;
+    }
+  }
+
+  /**
+   * Returns the name of a base model on this server. A client may put the name of its owner on the hub before it, as in
+   * `Qwen/Qwen3-0.6B`.
+   */
+  baseOf(baseName: string): string {
+    const { bases } = this.#dependencies;
+    const last = baseName.slice(baseName.lastIndexOf("/") + 1);
+    return !bases.includes(baseName) && bases.includes(last) ? last : baseName;
+  }
+}
