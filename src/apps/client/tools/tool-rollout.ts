@@ -2,7 +2,7 @@
 // without a call.
 import type { Message, ToolCall } from "../api.ts";
 import { HoneError } from "../hone-error.ts";
-import type { JsonObject } from "../recording/model-request.ts";
+import type { JsonObject } from "../recording/trajectory-fetch.ts";
 import type { RecordedTrajectory } from "../recording/recorded-trajectory.ts";
 import type { RolloutFunction, RolloutResult } from "../training/train-options.ts";
 import { refuseUnknown } from "../unknown-options.ts";

@@ -126,8 +126,8 @@ export function checkLearningStore(makeStorage: MakeStorage): void {
     await run(stores, "j", 1);
     assert.deepEqual([await newest(stores), await heldOf(stores, 1)], [0, "candidate"]);
     assert.equal((await advance(stores, "j", "training", evaluating))?.stage, "evaluating");
-    assert.deepEqual((await stores.models.deleteVersions("m", [1])).inUse, [1]);
-    const kept = { keptCount: 1, spared: new Set<number>(), server: "server" };
+    assert.deepEqual((await stores.models.deleteVersions("m", [1], moment(0))).inUse, [1]);
+    const kept = { keptCount: 1, spared: new Set<number>(), server: "server", now: moment(0) };
     assert.deepEqual(await stores.models.deleteOlderVersions("m", kept), []);
     const promoted = { ...evaluating, stage: "watching", promotedAt: moment(30) } as const;
     await advance(stores, "j", "evaluating", promoted);
