@@ -1,6 +1,6 @@
 // Reads the messages of an OpenEnv server, and makes the errors of a session. Pure.
 import { HoneError } from "../hone-error.ts";
-import type { JsonObject } from "../recording/model-request.ts";
+import type { JsonObject } from "../recording/trajectory-fetch.ts";
 
 /** The environment's answer to `reset` or `step`. */
 export interface EnvironmentStep<Observation = JsonObject> {

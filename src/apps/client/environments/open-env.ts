@@ -2,7 +2,7 @@
 // of `train` opens a session, and calls `reset` and `step` in turn. Does not start the environment's server.
 import { Connection } from "../connection.ts";
 import { webPlatform, type Platform, type WebSocketClass } from "../platform.ts";
-import type { JsonObject } from "../recording/model-request.ts";
+import type { JsonObject } from "../recording/trajectory-fetch.ts";
 import { refuseUnknown } from "../unknown-options.ts";
 import { invalidOption, objectOf, stepOf, type EnvironmentStep } from "./messages.ts";
 import { EnvironmentSession, type SessionLimits } from "./session.ts";

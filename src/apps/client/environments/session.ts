@@ -3,7 +3,7 @@
 import { Deadline } from "../deadline.ts";
 import { HoneError } from "../hone-error.ts";
 import type { Socket, SocketEvent, WebSocketClass } from "../platform.ts";
-import type { JsonObject } from "../recording/model-request.ts";
+import type { JsonObject } from "../recording/trajectory-fetch.ts";
 import { invalidOption, messageOf, overdue, refusalOf, type EnvironmentMessage } from "./messages.ts";
 
 export interface SessionLimits {

@@ -1,7 +1,7 @@
 // Tests the loop of turns with a scripted model and tools of the test's own.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { JsonObject } from "../recording/model-request.ts";
+import type { JsonObject } from "../recording/trajectory-fetch.ts";
 import type { RecordedTrajectory } from "../recording/recorded-trajectory.ts";
 import { toolRollout, type ToolAttempt, type ToolRolloutOptions } from "./tool-rollout.ts";
 import type { ToolSet } from "./tool-set.ts";
