@@ -5,12 +5,21 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { createTokenizer } from "../../../lib/tokenizer/tokenizer.ts";
-import { preTokenizerLike, type NamedPreTokenizer } from "../../../lib/model-files/gguf/gguf-tokenizer.ts";
+import { ggufArchitectureOf } from "../../../lib/model-files/gguf/gguf-architecture.ts";
+import {
+  ggufTokenizer,
+  preTokenizerLike,
+  type NamedPreTokenizer,
+} from "../../../lib/model-files/gguf/gguf-tokenizer.ts";
+import { GgufMetadata } from "../../../lib/model-files/gguf/metadata.ts";
+import { plainValues } from "../../../lib/model-files/gguf/type-numbers.ts";
 import {
   checkedText,
   preTokenizersByHash,
 } from "../../../lib/model-files/gguf/writing/pre-tokenizer-hashes.ts";
-import type { FolderModel } from "../../../lib/model-files/gguf/writing/written-model.ts";
+import { type FolderModel, tokenizerKeys } from "../../../lib/model-files/gguf/writing/written-model.ts";
+import { isSentencePiece } from "../../../lib/model-files/gguf/writing/written-sentence-piece.ts";
+import { addedTokensOf } from "../../../lib/model-files/gguf/writing/written-tokenizer.ts";
 import { readStoredTensors } from "../../../lib/model-files/weight-files.ts";
 import { readModelConfig } from "../../architectures/config/read-config.ts";
 import { readConfigFiles } from "../../architectures/config/served-config.ts";
@@ -21,36 +30,40 @@ type Json = Readonly<Record<string, unknown>>;
 /**
  * Reads a folder.
  *
- * @throws ServiceError `unsupported` if the tokenizer is not byte-level; others as `readModelConfig` and
+ * @throws ServiceError `unsupported` if the tokenizer is of a kind that is not written; others as `readModelConfig` and
  * `readStoredTensors`
  */
 export function readFolderModel(folder: string): FolderModel {
   const { config, generation } = readConfigFiles(folder);
   const modelConfig = readModelConfig(folder);
   const tokenizer = readJson(join(folder, "tokenizer.json"));
-  requireByteLevel(tokenizer);
+  requireWrittenKind(tokenizer);
   const tokenizerConfig = withTemplates(folder, readJson(join(folder, "tokenizer_config.json")));
   const all = readStoredTensors(folder);
   const used = new Set(storedParameters(modelConfig, all).map(({ name }) => name));
-  return {
+  const described = {
     className: modelConfig.architecture,
     // Safe cast: an object that was parsed from JSON.
     config: { ...config, ...((config["text_config"] ?? {}) as Json) },
-    generation,
     tokenizer,
     tokenizerConfig,
-    preTokenizer: preTokenizerOf({ tokenizer, config: tokenizerConfig }),
+  };
+  return {
+    ...described,
+    generation,
+    preTokenizer: preTokenizerOf(described),
     tensors: new Map([...all].filter(([name]) => used.has(name))),
   };
 }
 
-/** Requires a tokenizer whose tokens spell bytes, because tokenizers of SentencePiece have other keys in a GGUF file. */
-function requireByteLevel(tokenizer: Json): void {
+/** Requires a tokenizer whose tokens spell bytes, or one of SentencePiece with tokens for bytes. */
+function requireWrittenKind(tokenizer: Json): void {
+  if (isSentencePiece(tokenizer)) return;
   if (JSON.stringify([tokenizer["pre_tokenizer"], tokenizer["decoder"]]).includes('"ByteLevel"')) return;
   throw new ServiceError({
     code: "unsupported",
     message:
-      "This model's tokenizer is one of SentencePiece, not a byte-level tokenizer, and is not written to GGUF files. Export the version in the format merged, and convert the folder with llama.cpp's convert_hf_to_gguf.py.",
+      "This model's tokenizer is neither byte-level nor one of SentencePiece with tokens for bytes, and is not written to GGUF files. Export the version in the format merged, and convert the folder with llama.cpp's convert_hf_to_gguf.py.",
   });
 }
 
@@ -83,12 +96,33 @@ function withTemplates(folder: string, config: Json): Json {
   return { ...config, chat_template: [{ name: "default", template: usual }, ...named] };
 }
 
+type DescribedTokenizer = Omit<FolderModel, "preTokenizer" | "generation" | "tensors">;
+
 /** Returns the pre-tokenizer that llama.cpp's converter finds, or else one with the same rules. */
-function preTokenizerOf(files: { readonly tokenizer: Json; readonly config: Json }): NamedPreTokenizer {
+function preTokenizerOf(described: DescribedTokenizer): NamedPreTokenizer {
+  const files = { tokenizer: described.tokenizer, config: described.tokenizerConfig };
+  if (isSentencePiece(files.tokenizer)) return piecesOf(described, files);
   const ids = createTokenizer(files).encode(checkedText, { addSpecialTokens: true });
   const hash = createHash("sha256")
     .update(`[${ids.join(", ")}]`)
     .digest("hex");
   const name = preTokenizersByHash[hash.slice(0, 16)];
   return name === undefined ? preTokenizerLike(files.tokenizer) : { name, isExact: true };
+}
+
+/** Returns the pre-tokenizer of SentencePiece, exact if a reader derives an equal tokenizer from the keys. */
+function piecesOf(
+  described: DescribedTokenizer,
+  files: { readonly tokenizer: Json; readonly config: Json },
+): NamedPreTokenizer {
+  const keys = tokenizerKeys({ ...described, preTokenizer: { name: "default", isExact: true } });
+  const architecture = { type: "text", value: ggufArchitectureOf(described.className) ?? "" } as const;
+  const all = new Map([["general.architecture", architecture], ...keys]);
+  const read = ggufTokenizer(new GgufMetadata("the exported file", plainValues(all)));
+  const added = addedTokensOf(files.tokenizer).map(({ content }) => content);
+  const text = [checkedText, ...added, ""].join(" a  b");
+  const [own, derived] = [files, read].map((one) =>
+    createTokenizer(one).encode(text, { addSpecialTokens: true }),
+  );
+  return { name: "default", isExact: own.join() === derived.join() };
 }

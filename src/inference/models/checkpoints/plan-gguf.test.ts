@@ -135,14 +135,17 @@ test("refuses a model class, and a setting that files do not express, by name", 
   });
 });
 
-test("refuses a tokenizer of SentencePiece", async () => {
+test("refuses a tokenizer without tokens for bytes", async () => {
   const folder = join(scratch, "pieces");
   cpSync(folderOf("llama"), folder, { recursive: true });
   const file = join(folder, "tokenizer.json");
   const tokenizer = JSON.parse(readFileSync(file, "utf8"));
   const pieces = { ...tokenizer, pre_tokenizer: { type: "Metaspace" }, decoder: { type: "Metaspace" } };
   writeFileSync(file, JSON.stringify(pieces));
-  await assert.rejects(exported({ baseFolder: folder }), { code: "unsupported", message: /SentencePiece/ });
+  await assert.rejects(exported({ baseFolder: folder }), {
+    code: "unsupported",
+    message: /neither byte-level nor one of SentencePiece/,
+  });
 });
 
 test("describes the built-in model's tokenizer, which llama.cpp splits texts for only nearly, as a whole too", async () => {

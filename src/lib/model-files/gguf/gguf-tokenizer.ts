@@ -14,7 +14,7 @@ export interface TokenizerObjects {
 export const wholeTokenizerKey = "tokenizer.huggingface.json";
 
 /** Kinds of tokens in `tokenizer.ggml.token_type`. */
-export const tokenKinds = { normal: 1, unknown: 2, control: 3, userDefined: 4, unused: 5 } as const;
+export const tokenKinds = { normal: 1, unknown: 2, control: 3, userDefined: 4, unused: 5, byte: 6 } as const;
 
 interface Vocabulary {
   readonly tokens: readonly string[];

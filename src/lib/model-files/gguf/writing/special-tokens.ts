@@ -41,7 +41,8 @@ export function specialTokenKeys(source: SpecialTokenSource): TypedMetadata {
       if (id !== null && id >= 0 && id < source.vocabularySize && !keys.has(key))
         keys.set(key, { type: "uint32", value: id });
     }
-  for (const role of ["bos", "eos", "sep"] as const) {
+  // The converter writes the tokens of the post-processor first.
+  for (const role of new Set<Role>([...added.adds.keys(), "bos", "eos", "sep"])) {
     const written = source.tokenizerConfig[`add_${role}_token`];
     const isAdded = added.adds.get(role) ?? (typeof written === "boolean" ? written : null);
     if (isAdded !== null) keys.set(`tokenizer.ggml.add_${role}_token`, { type: "flag", value: isAdded });

@@ -11,6 +11,7 @@ import { plainValues, type TypedMetadata, type TypedValue } from "../type-number
 import { blockVersion, fileTypeOf, generalKeys, sizeLabelOf } from "./written-general.ts";
 import { type ConfigFields, writtenKeys } from "./written-keys.ts";
 import { type PlannedTensor, plannedTensors } from "./written-tensors.ts";
+import { blankKey, isSentencePiece, writtenSentencePiece } from "./written-sentence-piece.ts";
 import { writtenByteLevel } from "./written-tokenizer.ts";
 import { type ChosenType, type EncodedType, writtenTypeOf } from "./written-types.ts";
 
@@ -96,12 +97,16 @@ function readBackOf(metadata: TypedMetadata, tensors: readonly WrittenTensor[]):
   return ggufConfig(file, new GgufMetadata("the exported file", values));
 }
 
-function tokenizerKeys(model: FolderModel): TypedMetadata {
-  const { tokenizer, tokenizerConfig, config, preTokenizer } = model;
+/** Returns the keys of the tokenizer. */
+export function tokenizerKeys(model: Omit<FolderModel, "generation" | "tensors">): TypedMetadata {
+  const { tokenizer, tokenizerConfig, config, preTokenizer, className } = model;
   const vocabularySize = Number(config["vocab_size"]);
   const source = { tokenizer, vocabularySize, preTokenizer: preTokenizer.name };
   const special = { tokenizer, tokenizerConfig, config, vocabularySize };
-  const keys = new Map([...writtenByteLevel(source), ...specialTokenKeys(special)]);
+  const pieces = { tokenizer, tokenizerConfig, vocabularySize, className };
+  const keys = isSentencePiece(tokenizer)
+    ? new Map([...writtenSentencePiece(pieces), ...specialTokenKeys(special), ...blankKey(pieces, "after")])
+    : new Map([...writtenByteLevel(source), ...specialTokenKeys(special)]);
   const beginKey = "tokenizer.ggml.add_bos_token";
   if (!preTokenizer.isExact) {
     if (beginsByDefault(preTokenizer.name) && !keys.has(beginKey))

@@ -28,7 +28,8 @@ export function writtenByteLevel(source: TokenizerSource): TypedMetadata {
   ]);
 }
 
-function modelOf(tokenizer: Json): Json {
+/** Returns the model of tokenizer.json. */
+export function modelOf(tokenizer: Json): Json {
   // Safe cast: parsed from JSON.
   return (tokenizer["model"] ?? {}) as Json;
 }
