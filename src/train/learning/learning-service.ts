@@ -124,7 +124,8 @@ function nextStart({ createdAt }: LearningCycle, { secondsBetween }: LearningOrd
 }
 
 function learningOff(): ServiceError {
-  const message = "Learning is off for this model. Turn it on with `hone learning on`, or by PUT of its settings.";
+  const message =
+    "Learning is off for this model. Turn it on with `hone learning on`, or by PUT of its settings.";
   return new ServiceError({ code: "not_found", message });
 }
 

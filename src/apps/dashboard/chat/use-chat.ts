@@ -1,6 +1,7 @@
 // Hook for a conversation: asks the models, streams their answers, and keeps the conversation in the page's address.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Hone } from "../../client/hone.ts";
+import { webPlatform } from "../../client/platform.ts";
 import { place, replaceQuery } from "../router.ts";
 import { messageOf } from "../use-loaded.ts";
 import { chatBody } from "./chat-body.ts";
@@ -52,7 +53,7 @@ export function useChat(hone: Hone, settings: ChatSettings): Chat {
   const request = (all: readonly Round[], columns: readonly number[]): void => {
     setRounds(all);
     // All models get the same seed, so that only the models differ.
-    const seed = settings.seed.trim() === "" ? String(Math.floor(Math.random() * 2 ** 31)) : settings.seed;
+    const seed = settings.seed.trim() || String(Math.floor(webPlatform.uniform() * 2 ** 31));
     for (const column of columns) {
       const stopping = new AbortController();
       running.current.add(stopping);
