@@ -18,7 +18,7 @@ const overHttp = ({ url: base }: RunningServer): TinkerTarget => ({
         ...(isJson && { "content-type": "application/json" }),
       },
       ...(payload !== undefined && {
-        body: isJson ? JSON.stringify(payload) : new Uint8Array(payload as Buffer),
+        body: isJson ? JSON.stringify(payload) : new Uint8Array(payload),
       }),
     });
     const rawPayload = Buffer.from(await response.arrayBuffer());

@@ -13,26 +13,22 @@ import { trainingConfigBody } from "./training/training-config.ts";
  * of that loss.
  */
 export function changedSettings(task: TrainingJob["task"]): readonly string[] {
-  switch (task.kind) {
-    case "rl": {
-      const { ppo } = task.config;
-      const changed = differing(
-        trainingConfigBody(task.config),
-        trainingConfigBody(resolveTrainingConfig({ ppo })),
-      );
-      return ppo ? ["ppo", ...changed] : changed;
-    }
-    case "sft":
-      return differing(supervisedConfigBody(task.config), supervisedConfigBody(resolveSupervisedConfig({})));
-    case "preference": {
-      const { loss } = task.config;
-      const changed = differing(
-        preferenceConfigBody(task.config),
-        preferenceConfigBody(resolvePreferenceConfig({ loss })),
-      );
-      return loss === "dpo" ? changed : ["loss", ...changed];
-    }
+  if (task.kind === "rl") {
+    const { ppo } = task.config;
+    const changed = differing(
+      trainingConfigBody(task.config),
+      trainingConfigBody(resolveTrainingConfig({ ppo })),
+    );
+    return ppo ? ["ppo", ...changed] : changed;
   }
+  if (task.kind === "sft")
+    return differing(supervisedConfigBody(task.config), supervisedConfigBody(resolveSupervisedConfig({})));
+  const { loss } = task.config;
+  const changed = differing(
+    preferenceConfigBody(task.config),
+    preferenceConfigBody(resolvePreferenceConfig({ loss })),
+  );
+  return loss === "dpo" ? changed : ["loss", ...changed];
 }
 
 function differing(settings: object, defaults: object): readonly string[] {
