@@ -167,8 +167,8 @@ function unsupported(message: string): ServiceError {
 }
 
 /**
- * True if the request asks for nothing that is incompatible with an embedding. An embedding request has one choice and
- * needs no logits.
+ * True if an embedding request may have these parameters: one choice, no constraint, no log-probabilities of the
+ * prompt, and no prompt transfer.
  */
 function asksOnlyForEmbedding({ choices, constraint, outputs, prompt }: GenerationRequest): boolean {
   const isOne = choices.kind === "sample" && choices.count === 1;

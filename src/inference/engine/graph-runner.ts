@@ -45,9 +45,9 @@ export interface GraphRunnerOptions extends SessionsOptions {
   /** If false, graphs and adapters are prepared at first use, even with a clock. */
   readonly preparesAhead?: boolean;
   /**
-   * True if the rows of two lanes share calls even if the lanes have adapters. If absent, the size of the weights
-   * decides: weights that fit the processor's caches are read twice in less time than a shared call spends on the
-   * second adapter.
+   * If true, the rows of two lanes share calls even if the lanes have adapters. If absent, the size of the weights
+   * decides. If the processor's caches hold the weights, reading them twice takes less time than computing the second
+   * adapter in a shared call.
    */
   readonly pairsAdapters?: boolean;
   /**
@@ -333,7 +333,7 @@ class GraphRunner implements ModelRunner {
     return session.run({ ...feeds, ...adapter?.feeds });
   }
 
-  /** True if a graph that only saves time is ready. If it is still being prepared in idle time, calls do without it. */
+  /** True if an optional graph, which only saves time, is ready. Until then, calls do without the graph. */
   #isReady(kind: GraphKind, adapter: LoadedAdapter | null): boolean {
     return this.#idleWork === null || this.#sessions.has(kind, loraOf(adapter));
   }

@@ -111,7 +111,7 @@ export class LoopEngine implements Service {
     this.#loop?.dropAdapter(id);
   }
 
-  /** Frees spare memory, which would speed up the next burst of requests. */
+  /** Frees the memory that is kept to speed up the next burst of requests. */
   releaseSpares(): void {
     this.#loop?.releaseSpares();
   }

@@ -42,8 +42,8 @@ export interface AnnotationService extends AnnotatorService {
    */
   delete(name: QueueName, caller: Caller): Promise<ShownQueue>;
   /**
-   * Adds items to a queue: calls by their ids, other objects by reference, the things about which there is feedback
-   * that matches a condition, and recorded completions.
+   * Adds items to a queue: calls by id, other objects by reference, the subjects of feedback that matches a condition,
+   * and recorded completions.
    *
    * @throws ServiceError `too_large`, besides the errors of every method
    */

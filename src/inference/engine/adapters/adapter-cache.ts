@@ -152,7 +152,7 @@ export class AdapterThread {
     this.#pool.prepare();
   }
 
-  /** @throws ServiceError as `readAdapter` and `WorkerPool.run` */
+  /** @throws ServiceError the errors of `readAdapter` and `WorkerPool.run` */
   read({ folder, hash }: AdapterReference): Promise<AdapterFeeds> {
     return this.#pool.run("read", { folder, hash });
   }

@@ -84,8 +84,8 @@ export class BeamSearch {
   }
 
   /**
-   * Extends every live hypothesis by one token. Stop tokens complete answers; the best `width` of the other hypotheses
-   * stay live.
+   * Extends every live hypothesis by one token. A stop token completes an answer. Of the other hypotheses, the best
+   * `width` stay live.
    *
    * @param candidatesOf returns the possible next tokens of a live hypothesis
    * @returns the live hypotheses, the most probable first
@@ -103,8 +103,8 @@ export class BeamSearch {
         else survivors.push({ parent, hypothesis });
       }
     }
-    // The sort is stable: candidates with equal log-probabilities keep their order. The candidates of the more probable
-    // parent come first; within one parent, the more probable token.
+    // The sort is stable. Among candidates with equal log-probabilities, those of a more probable parent come first,
+    // and those of the same parent are ordered by the probability of their token.
     survivors.sort((one, other) => other.hypothesis.logprob - one.hypothesis.logprob);
     survivors.length = Math.min(width, survivors.length);
     if (survivors[0]?.hypothesis.length === maxTokens) {

@@ -23,8 +23,9 @@ const copyMsPerStep = 6;
 const firstBytesPerMs = 2e6;
 
 /**
- * Size of a layer's keys in bytes, above which a slab (a lane's memory block) reserves address space for all possible
- * slots. Used memory comes in pages of 2 MB, so with smaller slabs, pages would take more memory than the slots use.
+ * If a layer's keys take more bytes than this, a slab (a lane's memory block) reserves address space for all possible
+ * slots. The system allocates memory in pages of 2 MB, so the pages of a smaller slab would take more memory than its
+ * slots use.
  */
 const fullRoomBytes = 2 ** 20;
 

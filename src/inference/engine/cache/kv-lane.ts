@@ -7,7 +7,7 @@ import { SequenceStates } from "./sequence-states.ts";
 import { copyRun, positionBytes, positionValues, Slab, type SpareSlabs } from "./slab.ts";
 
 /**
- * Capacities are multiples of this number of positions. Kernels thereby group the sums over a row in the same way at
+ * Every capacity is a multiple of this number of positions. Kernels then add up a row's values in the same groups at
  * every capacity.
  */
 export const positionGranule = 64;
@@ -32,8 +32,8 @@ export interface EntryRange {
 }
 
 /**
- * Positions [position, position + count) of a slot, which are also stored in a block of positions, starting there at
- * `offset`.
+ * A range of a slot's positions, [position, position + count), that is also stored in a block. There it starts at the
+ * block's position `offset`.
  */
 export interface BlockRange {
   readonly position: number;
@@ -42,15 +42,15 @@ export interface BlockRange {
 }
 
 /**
- * Largest slab in bytes that is kept for later lanes when its lane outgrows it. Rows that grow together leave several
- * slabs behind, and large ones would double the memory of their keys and values.
+ * Maximum size in bytes of an outgrown slab that is kept for later lanes. Rows that grow together leave several slabs
+ * behind, and keeping large ones would double the memory of the rows' keys and values.
  */
 const outgrownBytesMax = 64 * 2 ** 20;
 
 /**
- * A new slab, which is filled in passes while the lane keeps using its old slab; each pass copies what was added since
- * the previous one. A part is the keys or values of one layer. A pass copies all slots of one part before the next,
- * because touching new memory takes most of the time, and this order touches one large page at a time.
+ * A new slab that is filled in passes while the lane keeps using its old slab. Each pass copies what was added since
+ * the previous pass. It copies all slots of one part (the keys or values of one layer) before the next part, so that it
+ * touches new memory one large page at a time.
  */
 interface Resizing {
   readonly slab: Slab;
@@ -102,10 +102,7 @@ export class KvLane {
     return this.#slab.capacity;
   }
 
-  /**
-   * Number of slots that were ever written, which take memory. Includes slots that an earlier lane wrote in the same
-   * slab.
-   */
+  /** Number of slots that take memory because this lane, or an earlier lane with the same slab, has written them. */
   get slotCapacity(): number {
     return this.#slab.writtenSlotCount;
   }

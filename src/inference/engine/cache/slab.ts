@@ -25,7 +25,7 @@ export class Slab {
   readonly slotRoom: number;
   /** Number of positions for which each slot has room. */
   readonly capacity: number;
-  /** Number of leading slots that include all written slots; these take physical memory. */
+  /** Index of the last written slot plus 1. The slots before this index take physical memory. */
   writtenSlotCount = 0;
   /** Keys of each layer. */
   readonly keys: readonly Float32Array[];
@@ -36,8 +36,8 @@ export class Slab {
     this.#shape = shape;
     this.slotRoom = slotRoom;
     this.capacity = capacity;
-    // One large allocation holds all layers. The C library maps large allocations afresh; for smaller ones it reuses
-    // memory that must be cleared, which would touch the whole slab at once.
+    // One allocation holds all layers. The C library requests such a large block from the system, which returns it
+    // already zeroed. A smaller block might be reused memory, and clearing it would touch the whole slab at once.
     const memory = new ArrayBuffer(slotRoom * capacity * positionBytes(shape));
     let end = 0;
     const part = (layer: number): Float32Array => {

@@ -85,10 +85,7 @@ function summary(distances: readonly RowDistance[]): ModelComparison {
 }
 
 interface RowDistance {
-  /**
-   * Natural logarithms of the probabilities of the actual token: in the reference's distribution, then in the other
-   * one.
-   */
+  /** Log-probability (natural logarithm) of the actual token in the reference's distribution and in the other one. */
   readonly logprobs: readonly [number, number];
   /** Kullback–Leibler divergence of the other distribution from the reference's, in nats. */
   readonly divergence: number;

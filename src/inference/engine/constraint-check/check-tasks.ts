@@ -32,7 +32,7 @@ export interface CheckTasks {
 const readyVocabularyCount = 2;
 
 export function openTasks({ limits }: CheckThreadData): TaskHandlers<CheckTasks> {
-  // The data that all constraints share is built before the first check, because that check's time is limited.
+  // Builds the data that all constraints share now, because the first check has a time limit.
   constraintBase();
   /** Vocabularies as prefix trees, by base model; the most recently used last. */
   const tries = new Map<string, TokenTrie>();

@@ -1,5 +1,5 @@
-// Chooses the compute device: the configured device if it is usable, else the CPU, with the reason why the configured
-// device is not.
+// Chooses the compute device: the configured device if it is usable; otherwise the CPU, with the reason for the
+// fallback.
 import type { Device, DeviceChoice } from "../../../base/domain/model.ts";
 import { inDeviceProcess } from "./device-process.ts";
 

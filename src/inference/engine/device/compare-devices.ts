@@ -1,5 +1,5 @@
-// Checks that a device computes the same logits as the CPU. Uses a small model, with prompts and with tokens that
-// follow them.
+// Checks that a device computes the same logits as the CPU for prompts and for the tokens after them. Uses a small
+// model.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { Device } from "../../../base/domain/model.ts";
 import { readModelConfig } from "../../architectures/config/read-config.ts";
@@ -43,8 +43,8 @@ export function differenceOf(actual: Float32Array, expected: Float32Array): stri
 }
 
 /**
- * Returns the logits of every token of two prompts, of a later part of one of them, and of one new token after each
- * prompt.
+ * Returns the logits of every token of two prompts, then those of a continuation of the longer prompt, then those of
+ * one new token in each row.
  */
 async function scoresOn(modelFolder: string, device: Device): Promise<Float32Array> {
   const config = readModelConfig(modelFolder);

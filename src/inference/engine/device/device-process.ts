@@ -6,7 +6,7 @@ import type { DeviceTasks } from "./device-tasks.ts";
 /**
  * Starts a process, runs the task in it, then ends the process.
  *
- * @throws ServiceError errors of the task, and as `WorkerPool.run` if the process does not answer
+ * @throws ServiceError the errors of the task; if the process does not answer, the errors of `WorkerPool.run`
  */
 export async function inDeviceProcess<Kind extends keyof DeviceTasks>(
   kind: Kind,

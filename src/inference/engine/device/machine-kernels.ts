@@ -1,4 +1,5 @@
-// Returns the kernels that may be used on this machine, for processes that load no native code.
+// Returns the kernels that may be used on this machine. The calling process loads no native code; a separate process
+// measures the kernels.
 import type { KernelMeasurement } from "../../../base/domain/kernels/integer-kernels.ts";
 import { readSavedKernels } from "../../onnx/saved-kernels.ts";
 import { inDeviceProcess } from "./device-process.ts";

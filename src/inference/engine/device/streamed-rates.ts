@@ -1,5 +1,5 @@
-// Measures how fast this machine multiplies by weights that it must read from main memory, because no processor cache
-// holds them. For processes that load no native code.
+// Measures how fast this machine multiplies by weights that no processor cache holds, so that it must read them from
+// main memory. The calling process loads no native code.
 import type { KernelMeasurement, KernelRate } from "../../../base/domain/kernels/integer-kernels.ts";
 import { inDeviceProcess } from "./device-process.ts";
 

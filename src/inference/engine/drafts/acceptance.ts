@@ -1,6 +1,6 @@
-// Estimates how often the drafter's guesses for a choice are right, depending on the match length: the number of latest
-// tokens that also occur earlier. Each token of the answer shows whether the guess for it was right, even if the guess
-// was not used as a draft. So the estimate needs no trial drafts.
+// Estimates how often the drafter's guesses for a choice are right. The estimate depends on the match length: the
+// number of latest tokens that also occur earlier. No trial drafts are needed, because each token of the answer shows
+// whether its guess was right, even if the guess was not used as a draft.
 
 /**
  * Classes of match lengths. Each class begins at its minimum length `from`, and ends before the next class begins. Its

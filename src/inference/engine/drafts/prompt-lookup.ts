@@ -52,7 +52,7 @@ export class PromptLookup {
     return this.#matchLength;
   }
 
-  /** Adds the history's new tokens, since the last call, to the tables and updates the match. */
+  /** Adds the tokens that are new since the last call to the tables, and updates the match. */
   follow(): void {
     const { prompt, answerIds } = this.#history;
     const end = prompt.ids.length + answerIds.length;

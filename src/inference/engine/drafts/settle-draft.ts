@@ -6,7 +6,7 @@ import { settleDraws } from "../loop/settle.ts";
 import type { DraftedRow } from "./drafter.ts";
 
 /**
- * Draws the tokens of a row's draft as far as they are right, plus one more token, and adds them to the row. Must be
+ * Draws tokens and adds them to the row as long as they equal the draft's tokens, and then one more token. Must be
  * called after the token before the draft is drawn, and before slots move, because the draft's keys and values lie
  * beyond the slot's length.
  *

@@ -33,7 +33,10 @@ export interface ProcessEngineOptions {
   readonly module: URL;
   /** Parameters from which the child process creates its engine. */
   readonly load: unknown;
-  /** Hint that helps to choose among processes started ahead of time: one that got an equal hint is preferred. */
+  /**
+   * Hint for choosing among processes that were started ahead of time. The engine prefers a process that got an equal
+   * hint.
+   */
   readonly hint?: unknown;
   /**
    * Returns data that the child needs to become ready, but not to begin loading. Called at each start of a child

@@ -31,8 +31,8 @@ export interface EngineProgress {
  * @param make creates the engine from the parent's first message; `supplement` resolves to data that the parent sends
  * later. This function then starts the engine. If the engine is busy without reporting progress, the parent ends the
  * process and starts it again
- * @param prepare receives the hint, such as the model to open, of a parent that starts this process ahead of time;
- * called before the engine is created
+ * @param prepare called before the engine is created if the parent starts this process ahead of time; receives the
+ * parent's hint, such as the model to open
  */
 export function serveEngine(
   make: (load: unknown, progress: EngineProgress, supplement: Promise<unknown>) => ServedEngine,

@@ -138,7 +138,7 @@ class OpenProcessor implements ScoreProcessor {
   #stopped: ServiceError | null = null;
   /**
    * Buffer with a copy of the logits, which is given to the module. The module may detach the buffer, keep it, or write
-   * beyond its part, which would be harmful in the model's own buffer: that one also holds logits of other requests.
+   * beyond its part. In the model's own buffer, this would damage the logits of other requests.
    */
   #given_V = new Float32Array(0);
   /** Copy of the prompt for the module (`ids`), and the array from which it was copied (`of`). */

@@ -22,8 +22,8 @@ export function drawTopP(row: LogitsRow): void {
 }
 
 /**
- * True if top-p keeps the token. That is the case if the token and all tokens that are not more probable have more than
- * 1 - p of the total weight.
+ * True if top-p keeps the token. It does if the token and all equally or less probable tokens together have more than 1
+ * - p of the total weight.
  */
 function isKeptByTopP(row: LogitsRow, index: number): boolean {
   const { logits, max, temperature, blocks } = row;

@@ -105,8 +105,8 @@ export interface OwnerLoad {
 const promptTimes = 1.5;
 
 /**
- * Number of choices per row whose prompts are being computed, above which prompts may take more than the usual share of
- * a step.
+ * Ratio of an owner's choices in prefill to its rows. If every owner's ratio is higher, prompts may take more than the
+ * usual share of a step.
  */
 const burstShare = 0.25;
 

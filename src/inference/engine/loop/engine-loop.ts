@@ -41,8 +41,8 @@ export interface LoopOptions {
   readonly kvCacheBytesMax: number;
   readonly prefixCachePercent: number;
   /**
-   * Minimum number of cached positions that a second lane must save each step from reading, else all rows share one
-   * lane; if absent, derived from the model's dimensions.
+   * Rows get a second lane only if it saves each step from reading at least this many cached positions. If absent,
+   * derived from the model's dimensions.
    */
   readonly lanePositions?: number;
   readonly tokensPerStepMax: number;
@@ -283,7 +283,7 @@ export class EngineLoop {
     if (!this.hasWork) await this.#runner.warmUp(adapter);
   }
 
-  /** Frees spare memory, which would speed up the next burst of requests. */
+  /** Frees the memory that is kept to speed up the next burst of requests. */
   releaseSpares(): void {
     this.#lanes.releaseSpares();
   }

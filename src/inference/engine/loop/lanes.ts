@@ -29,8 +29,8 @@ export interface LaneLimits {
   /** Share of the key-value memory that the prefix cache may take, in percent. */
   readonly prefixCachePercent: number;
   /**
-   * Minimum number of cached positions that a second lane must save each step from reading, else all rows share one
-   * lane; if absent, derived from the model's dimensions.
+   * Rows get a second lane only if it saves each step from reading at least this many cached positions. If absent,
+   * derived from the model's dimensions.
    */
   readonly lanePositions?: number;
   /** Store of prompts that are sent to or received from other engines; absent if the engine does neither. */

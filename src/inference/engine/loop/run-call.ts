@@ -199,8 +199,8 @@ function isLast({ prompt, start, count }: PromptChunk<Sequence>): boolean {
 }
 
 /**
- * Tokens whose log-probabilities a chunk is the first to compute. If choices of a request run in groups, each group
- * computes the prompt again. `firstRow` is the index of the logits that predict the first of these tokens.
+ * Tokens of a chunk whose log-probabilities no earlier chunk has computed. Groups of choices that run one after another
+ * compute the same prompt again. `firstRow` is the index of the logits that predict the first of these tokens.
  */
 interface NewTokens {
   readonly ids: readonly number[];

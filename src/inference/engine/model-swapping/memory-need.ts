@@ -30,13 +30,13 @@ const programBytesPerLayer = 9.5 * 2 ** 20;
 
 /**
  * Number of copies of a model's weights in memory. Large weights are mapped twice: as stored, and as arranged for the
- * runtime's kernels. Small weights are copied into each of twelve sessions and exist once more.
+ * runtime's kernels. Small weights exist once, and again in each of twelve sessions.
  */
 const weightCopies = { large: 2, small: 13 } as const;
 
 /**
- * Number of steps whose memory the estimate includes: the running step, and about one step's memory that the C library
- * retains for later steps, because it is fragmented between allocations in use.
+ * Number of steps whose memory the estimate includes: the running step and about one earlier step. The C library
+ * retains memory of earlier steps, because it lies in fragments between allocations in use.
  */
 const keptStepCount = 2;
 
@@ -107,8 +107,8 @@ function stepBytes(config: ModelConfig, limits: Limits): number {
 }
 
 /**
- * Returns how many numbers a mixture of experts needs per token: the inputs and results of each pair of a token and an
- * expert, also in padded tiles.
+ * Returns how many numbers a mixture of experts needs per token: the inputs and results of each expert that the token
+ * uses, and their copies in padded tiles.
  */
 function expertNumbers({ experts, width }: ModelConfig): number {
   return experts === null ? 0 : 4 * experts.activeCount * (width + experts.intermediateSize);

@@ -1,7 +1,6 @@
 // Plans which base models (bases) are in memory next, from the loaded bases, the queue and the time; other modules
-// carry out the plan. Waiting bases get room strictly in order, so small bases cannot overtake a large base forever. A
-// base whose room others wait for is unloaded once idle; if it stays busy, it accepts no new requests after a minimum
-// time.
+// carry out the plan. Waiting bases get room strictly in order, so small bases cannot overtake a large base forever.
+// While others wait for room, an idle base is unloaded, and a busy base accepts no new requests after a minimum time.
 
 /** A base model with the properties that matter for planning. */
 export interface PlannedBase {

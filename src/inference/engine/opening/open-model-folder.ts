@@ -46,7 +46,7 @@ async function open(
 ): Promise<OpenModel> {
   const { modelFolder, cacheFolder, quantization, contextLengthMax } = opening;
   const { threads, adapterCountMax, device, draftTokensMax, preparesAhead } = opening;
-  // The configuration is read first, because its error message says that a folder contains no model.
+  // The configuration is read first: if the folder contains no model, its error message says so.
   const stored = readModelConfig(modelFolder);
   const { weights } = await baseHashes(modelFolder, cacheFolder, { isReadOnly });
   const config = { ...stored, contextLength: Math.min(stored.contextLength, contextLengthMax) };

@@ -1,6 +1,6 @@
-// The prefix cache: copies of the keys and values of computed prompts, in blocks that are evicted least recently used
-// first, and snapshots of states. It holds only results of prefill, which do not depend on how a prompt is divided, so
-// using the cache changes no bit. Readers copy entries into their slot, so nothing is locked.
+// The prefix cache: keys and values of computed prompts, copied into blocks, and snapshots of states. It holds only
+// results of prefill, which do not depend on how a prompt is divided, so using the cache changes no bit. The least
+// recently used entries are evicted first; readers copy entries into their slot, so nothing is locked.
 import type { KvLane } from "../cache/kv-lane.ts";
 import { positionBytes } from "../cache/slab.ts";
 import type { ModelShape } from "../model-shape.ts";

@@ -1,8 +1,8 @@
 // Decides whether one prompt should wait for another that computes the same tokens next.
 
 /**
- * Minimum number of shared tokens for waiting or copying. Fewer tokens are computed again, because a separate part of a
- * prompt costs as much.
+ * Minimum number of shared tokens for waiting or copying. Computing fewer tokens again costs no more than a separate
+ * part of the prompt.
  */
 export const sharedCountMin = 32;
 

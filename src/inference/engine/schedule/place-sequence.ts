@@ -1,7 +1,7 @@
 // Chooses the lane of a sequence. A step computes each row over its lane's whole capacity, so one long row makes all
 // short rows of the lane expensive; an adapter may therefore have several lanes with different capacities. A second
-// lane costs additional operations, a third lane a separate call; this module converts both to positions that a step
-// computes, and compares.
+// lane costs additional operations, and a third lane a separate call; this module expresses both costs as numbers of
+// positions.
 import { grownCapacity, laneBytes } from "../cache/kv-cache.ts";
 
 /** State of a lane to which the sequence could be added. */

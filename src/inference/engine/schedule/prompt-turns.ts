@@ -22,8 +22,8 @@ export interface Turns {
    */
   readonly servedCounts: ReadonlyMap<string, number>;
   /**
-   * Number of tokens that the order by length has computed for one prompt, while the order by owner would have chosen
-   * another.
+   * Number of tokens computed for prompts that the order by length chose, while the order by owner would have chosen
+   * another prompt.
    */
   readonly owedCount: number;
 }

@@ -82,8 +82,8 @@ function choosePreemptedFor(
   const lastFirst = preemptible.toSorted((one, other) => compareRanks(other, one));
   const together = chooseEnough(lastFirst, prompt, held, budget);
   if (together !== null) return together;
-  // Tries single holders. The attempt above may fail because preempting an owner's small holder uses up what may be
-  // taken from that owner, although one larger holder would suffice.
+  // Tries single holders. The attempt above may fail although one large holder would suffice: preempting a small holder
+  // of the same owner uses up what may be taken from that owner.
   for (const holder of lastFirst) {
     const alone = chooseEnough([holder], prompt, held, budget);
     if (alone !== null) return alone;

@@ -34,8 +34,8 @@ export interface ArrangedCache {
 }
 
 /**
- * Returns the weights of a model's serving graphs as {@link mappedWeights} does. If prompts use other forms of the
- * weights than decoded tokens, they have a separate file.
+ * Returns the weights of a model's serving graphs as {@link mappedWeights} does. If the graph for prompts uses other
+ * forms of the weights than the graph for decoded tokens, its weights are in a separate file.
  *
  * @throws ServiceError as {@link mappedWeights}
  */
@@ -72,7 +72,8 @@ export async function mappedWeights(
   if (weightBytes < largeWeightBytes) return weights;
   const shapes = inFiles.map(({ name, value: { dtype, shape } }) => [name, dtype, shape]);
   const modelKey = hashOf([model, shapes]);
-  // Converted weights depend on their conversion, so the cache file's name includes the files that hold them.
+  // The values of converted weights depend on the conversion, so the cache file's name depends on the files with the
+  // converted weights.
   const files = inFiles.map(({ name }) => weights.get(name));
   const name = `${modelKey}-${hashOf([arrangedFormat, processorKind(), weightsHash, files])}.arranged`;
   const file = join(folder, name);

@@ -1,7 +1,7 @@
 // The board: memory that the engine's thread and a mask thread share. Each constrained choice has a numbered place on
 // the board, with its last token, one mask, and whether the mask is ready; only one of the two threads writes each
-// value. Each request for a mask is a numbered turn of its place, so a late mask cannot be mistaken for one of the next
-// choice that uses the place.
+// value. The requests for masks at a place are numbered (turns), so a late mask cannot be mistaken for a mask of the
+// next choice at that place.
 import { assert } from "../../../base/domain/assert.ts";
 import { systemClock } from "../../../base/domain/clock.ts";
 import type { TokenMask } from "./constraint-backend.ts";

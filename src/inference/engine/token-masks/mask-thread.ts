@@ -21,7 +21,7 @@ interface Place {
   readonly place: number;
   readonly constraint: CachedConstraint;
   readonly matcher: Matcher;
-  /** Number of the last turn (requested mask) of the place whose token this thread has processed. */
+  /** Number of the place's latest turn (request for a mask) whose token this thread has processed. */
   movedAt: number;
 }
 

@@ -1,4 +1,4 @@
-// A running mask thread, from the view of the engine's thread, and the places on its board. The thread starts
+// A running mask thread as the engine's thread sees it, with the places on the thread's board. The thread starts
 // immediately. It counts as broken after its first error, or when it makes no progress for too long; all later calls
 // then fail.
 import { Worker } from "node:worker_threads";
@@ -46,7 +46,7 @@ interface Asked {
   readonly reject: (error: unknown) => void;
 }
 
-/** Number and outcome of the last requested mask of a place in use. */
+/** The latest request for a mask at a place in use: its number and its outcome. */
 interface Turn {
   turn: number;
   /** Reason why the mask of this turn cannot be computed; null if it can. */
@@ -54,8 +54,8 @@ interface Turn {
 }
 
 /**
- * Number of times per deadline that progress is checked. With several checks, a machine that was suspended for a while
- * does not make the thread seem broken.
+ * Number of checks for progress within one deadline. With several checks, a machine that was suspended for a while does
+ * not make the thread seem broken.
  */
 const checksPerDeadline = 10;
 

@@ -101,8 +101,8 @@ class MigratingCursor implements ConstraintCursor {
 
   waitUntil(endMs: number): void {
     if (this.#place !== null) this.#place.waitUntil(endMs);
-    // The move to the other thread ends with a message, which can only arrive between steps. So this sleeps for the
-    // time that the caller allows, a few milliseconds.
+    // Only a message can end the move to the other thread, and messages arrive only between steps. So this call just
+    // sleeps for the time that the caller allows, a few milliseconds.
     else Atomics.wait(nothing, 0, 0, endMs - systemClock.monotonicMs());
   }
 

@@ -168,8 +168,8 @@ export class TransferStore implements PromptTransfers {
   }
 
   /**
-   * Removes a prompt after the seconds for which it is held. If another engine has taken the prompt by then, the prompt
-   * stays for the same number of seconds once more.
+   * Removes a prompt when its holding time is over. If another engine has taken the prompt by then, keeps it for the
+   * same time once more.
    */
   async #expireAfter({ handle, seconds }: PromptHold, entry: Entry): Promise<void> {
     const { signal } = entry.end;

@@ -37,7 +37,7 @@ export function refuseUnusableNumbers({ scale, stored, modules }: StoredLoraAdap
     refuseScale(path, module.scale);
     const sums_R = sumsOf.get(a) ?? rowSums(a);
     sumsOf.set(a, sums_R);
-    // A module with another scale than the adapter's: its B matrix is first multiplied by the ratio of the two scales.
+    // If a module's scale differs from the adapter's, its B matrix is first multiplied by the ratio of the two scales.
     const factor = Math.max(1, module.scale, module.scale / scale);
     refuseLargeRows(a, sums_R, Math.max(1, module.scale));
     refuseLargeOutputs(b, { sums_R, factor, scale: module.scale });

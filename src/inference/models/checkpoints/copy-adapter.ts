@@ -1,5 +1,5 @@
-// Copies a version's adapter to be the first version of a new model. Until the model is stored in the database, the
-// copy has a mark, because of which a later sweep removes it if the server crashes.
+// Copies a version's adapter as the first version of a new model. The copy is marked until the model is stored in the
+// database. If the server crashes before that, a later sweep removes the marked copy.
 import { constants } from "node:fs";
 import { copyFile } from "node:fs/promises";
 import { basename, join } from "node:path";

@@ -1,5 +1,5 @@
-// Reads the files of a model folder that a GGUF file describes: configuration, tokenizer and templates. Finds the
-// tokenizer's name in llama.cpp as its converter does.
+// Reads the files of a model folder that a GGUF file describes: configuration, tokenizer and templates. Determines
+// llama.cpp's name for the tokenizer in the same way as llama.cpp's converter.
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -30,7 +30,7 @@ type Json = Readonly<Record<string, unknown>>;
 /**
  * Reads a folder.
  *
- * @throws ServiceError `unsupported` if the tokenizer is of a kind that is not written; others as `readModelConfig` and
+ * @throws ServiceError `unsupported` if Hone cannot write this kind of tokenizer; others as `readModelConfig` and
  * `readStoredTensors`
  */
 export function readFolderModel(folder: string): FolderModel {
@@ -56,7 +56,7 @@ export function readFolderModel(folder: string): FolderModel {
   };
 }
 
-/** Requires a tokenizer whose tokens spell bytes, or one of SentencePiece with tokens for bytes. */
+/** Requires a byte-level tokenizer, or a SentencePiece tokenizer with tokens for bytes. */
 function requireWrittenKind(tokenizer: Json): void {
   if (isSentencePiece(tokenizer)) return;
   if (JSON.stringify([tokenizer["pre_tokenizer"], tokenizer["decoder"]]).includes('"ByteLevel"')) return;
@@ -110,7 +110,10 @@ function preTokenizerOf(described: DescribedTokenizer): NamedPreTokenizer {
   return name === undefined ? preTokenizerLike(files.tokenizer) : { name, isExact: true };
 }
 
-/** Returns the pre-tokenizer of SentencePiece, exact if a reader derives an equal tokenizer from the keys. */
+/**
+ * Returns the pre-tokenizer for a SentencePiece tokenizer. It is exact if the tokenizer that a reader derives from the
+ * file's keys encodes a test text to the same tokens.
+ */
 function piecesOf(
   described: DescribedTokenizer,
   files: { readonly tokenizer: Json; readonly config: Json },

@@ -1,4 +1,4 @@
-// Puts the header, the tensors and the padding of a GGUF file together.
+// Assembles a GGUF file from its header, tensors and padding.
 import {
   dataBytesOf,
   ggufHeader,

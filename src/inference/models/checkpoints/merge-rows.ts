@@ -54,7 +54,7 @@ export function exportedType({ name, type }: StoredTensor): WrittenType {
 /**
  * Reads rows, and merges the adapter into them if there is one.
  *
- * @returns the rows' bytes, as `written` says
+ * @returns the rows' bytes, in the form that `written` describes
  * @throws ServiceError `invalid` when a file does not match its header
  */
 export function mergeRows({ weight, adapter, written, from, count }: RowsToMerge): Uint8Array {

@@ -1,5 +1,5 @@
-// Derives Ollama's template (in Go's syntax) from a model's chat template, by rendering conversations with known texts
-// and taking the text between them. Covers messages of the system, the user and the assistant, not tools.
+// Derives Ollama's template (in Go's syntax) from a model's chat template: renders conversations with known messages,
+// and uses the text around these messages. Covers system, user and assistant messages, but not tools.
 import type { ChatTemplate } from "../../chat-templates/chat-template.ts";
 import { plainConversation } from "../../../base/domain/chat.ts";
 import type { MessageRecord } from "../../../base/domain/trajectory.ts";
@@ -32,7 +32,7 @@ interface Turns {
 }
 
 /**
- * Returns the template; null if the model's prompts are not these texts, each with fixed text around it.
+ * Returns the template; null if the model's prompts do not consist of the messages with fixed text around each.
  *
  * @param beginToken text of the token that the tokenizer itself adds before each text; null if it adds none
  */
@@ -54,7 +54,7 @@ function renderedText(
     const text = template.render({ ...plainConversation, messages });
     return beginToken !== null && text.startsWith(beginToken) ? text.slice(beginToken.length) : text;
   } catch {
-    // Some templates refuse some conversations. The model is exported without a template then.
+    // The template refuses this conversation. The model is then exported without a template.
     return null;
   }
 }
@@ -80,7 +80,7 @@ function turnsOf(render: (...messages: readonly MessageRecord[]) => string | nul
   };
 }
 
-/** Returns the texts before, between and after `parts`; null if one of them does not occur once, in this order. */
+/** Returns the texts before, between and after `parts`; null unless each part occurs exactly once, in this order. */
 function cut(text: string | null, parts: readonly string[]): readonly string[] | null {
   if (text === null) return null;
   const pieces: string[] = [];

@@ -74,7 +74,7 @@ export async function planExport(request: ExportPlanRequest): Promise<readonly P
   }
 }
 
-/** Classes whose folders fuse or name tensors in other ways than GGUF files. */
+/** Model classes whose Hugging Face folders fuse or name tensors in another way than their GGUF files. */
 const ggufOnlyNames: readonly Architecture[] = ["GraniteMoeHybridForCausalLM", "NemotronHForCausalLM"];
 
 /** @throws ServiceError `unsupported` for a GGUF file whose tensors do not fit the class's layout */

@@ -1,5 +1,6 @@
-// Plans the export of an adapter as a GGUF file, as llama.cpp's `convert_lora_to_gguf.py` writes it: a pair of matrices
-// for each adapted matrix of the base model's GGUF file, whose order of rows B has too.
+// Plans the export of an adapter as a GGUF file, in the form that llama.cpp's `convert_lora_to_gguf.py` writes. The
+// file has a pair of matrices (A, B) for each matrix of the base model's GGUF file that the adapter changes. The rows
+// of B are in the order of that matrix's rows.
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { present } from "../../../base/domain/assert.ts";
@@ -45,7 +46,7 @@ interface Places {
 /**
  * Plans the file.
  *
- * @throws ServiceError as `openLoraAdapter`; `unsupported` for a base model that is not written as a GGUF file
+ * @throws ServiceError as `openLoraAdapter`; `unsupported` for a base model that cannot be written as a GGUF file
  */
 export function planGgufAdapter(baseFolder: string, adapterFolder: string, name: string): PlannedFile {
   const config = readModelConfig(baseFolder);
@@ -69,7 +70,7 @@ export function planGgufAdapter(baseFolder: string, adapterFolder: string, name:
       factor,
     }));
   });
-  // The converter keeps the order of the adapter's file.
+  // As in llama.cpp's converter, the pairs are in the order of the adapter's file.
   const pairs = found.toSorted((one, other) => order.indexOf(one.a.name) - order.indexOf(other.a.name));
   const tensors = pairs.flatMap(({ place, a, b }) => [
     { name: `${place.name}.lora_a`, shape: a.shape, type: "F32" as const },

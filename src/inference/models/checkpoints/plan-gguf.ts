@@ -1,6 +1,6 @@
-// Plans the export of a version as a GGUF file. From a folder, the file is what llama.cpp's converter writes. From a
-// base model that is itself a GGUF file, it has the metadata of that file, and the tensors that no adapter changes are
-// copied.
+// Plans the export of a version as a GGUF file. For a base model in a folder, this is the file that llama.cpp's
+// converter writes. For a base model in a GGUF file, the exported file has the metadata of that file, and copies of the
+// tensors that no adapter changes.
 import { basename } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { present } from "../../../base/domain/assert.ts";
@@ -77,8 +77,8 @@ function usualTypeOf(tensors: ReadonlyMap<string, StoredTensor>): ChosenType {
 function requireSameModel(baseFolder: string, { readBack, tensors }: WrittenModel): void {
   const own = readModelConfig(baseFolder);
   const read = parseModelConfig(readBack, { eos_token_id: own.endOfTextIds }, "the exported file");
-  // Factors of the rotary embedding are values of tensors, which are not written yet. The classes of Mistral's and
-  // Llama's models compute the same.
+  // Two settings are not compared. Rotary factors are values of tensors, which are not written yet. The model class may
+  // differ, because the classes of Mistral's and Llama's models compute the same.
   const hasFactors = tensors.some(({ sources }) => sources === null);
   const differing = (Object.keys(own) as (keyof typeof own)[]).filter(
     (field) =>
@@ -109,7 +109,7 @@ function planFromGguf(
   });
   const parts = tensors.map(({ type, view }): readonly FilePart[] => {
     const { rearranged } = view;
-    // Types that Hone does not write are only copied.
+    // Tensors of types that Hone cannot write are only copied.
     return tensorParts(
       view,
       { type: type as ReturnType<typeof writtenTypeOf>, ...(rearranged && { rearranged }) },
@@ -123,12 +123,18 @@ function placeOf({ file, offset }: StoredTensor): string {
   return `${offset} ${file}`;
 }
 
-/** Returns the type of a tensor whose type nobody chose: its own, or float16 if the adapter changes quantized weights. */
+/**
+ * Returns the type of a tensor if the request chooses none: the tensor's own type, or float16 if the adapter changes
+ * quantized weights.
+ */
 function keptType(tensor: StoredTensor, merges: readonly Merge[]): StoredType {
   return isPlainType(tensor.type) || !merges.some(isWithin(tensor)) ? tensor.type : "F16";
 }
 
-/** Keys about parts of a split file, and about how its weights were quantized. */
+/**
+ * Matches metadata keys that describe the parts of a split file, or how its weights were quantized. The export drops
+ * them.
+ */
 const droppedKeys = /^split\.|^quantize\./;
 
 function metadataOf(

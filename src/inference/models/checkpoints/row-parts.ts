@@ -1,5 +1,5 @@
-// Divides tensors of an exported model into parts of rows, which are read, merged with an adapter and encoded one at a
-// time.
+// Divides the tensors of an exported model into parts of several rows. Each part is read, merged with an adapter and
+// encoded before the next.
 import { isDeepStrictEqual } from "node:util";
 import { present } from "../../../base/domain/assert.ts";
 import type { AdaptedModule } from "../../architectures/config/adapted-modules.ts";
@@ -89,7 +89,7 @@ export function isWithin({ file, offset, byteLength }: StoredTensor): (merge: Me
     weight.file === file && weight.offset >= offset && weight.offset < offset + byteLength;
 }
 
-/** True if the file of the tensor has exactly the bytes that are written. */
+/** True if the tensor's file already has exactly the bytes to be written. */
 function isStoredSo({ type, rearranged, pieces, blockScales }: StoredTensor, written: WrittenRows): boolean {
   if (pieces !== undefined || blockScales !== undefined) return false;
   return type === written.type && isDeepStrictEqual(rearranged, written.rearranged);
@@ -103,7 +103,7 @@ export function inOrder(merges: readonly Merge[]): readonly Merge[] {
   return merges.toSorted((one, other) => one.weight.offset - other.weight.offset);
 }
 
-/** Divides the rows of a weight; a vector is one row, and a tensor of higher rank has the rows of its last axis. */
+/** Divides a weight into parts of whole rows. Rows lie along the last axis; a vector is one row. */
 export function inParts(
   weight: StoredTensor,
   adapter: MatricesToMerge | null,

@@ -1,4 +1,5 @@
-// Aliases of models, which the operator sets. So programs that name the models of another maker can stay unchanged.
+// Aliases of models, which the operator sets. With them, programs that request another provider's models work
+// unchanged.
 import { quoted, ServiceError } from "../../../base/domain/service-error.ts";
 
 /** Returns the name of the model that an alias stands for; null for any other name. */
@@ -7,8 +8,8 @@ export type ModelAliases = (name: string) => string | null;
 export const noAliases: ModelAliases = () => null;
 
 /**
- * Reads aliases, written as `alias=model`. An alias may end with `*`, which stands for any text without a colon, so that
- * it never stands for a missing version of a model. If several aliases match a name, the longest is used.
+ * Reads aliases, written as `alias=model`. A `*` at the end of an alias stands for any text without a colon, so it
+ * never matches a name with a version (`name:stepN`). If several aliases match a name, the longest is used.
  *
  * @throws ServiceError `invalid`
  */

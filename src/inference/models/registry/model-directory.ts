@@ -79,7 +79,7 @@ export interface ModelDirectoryDependencies {
    */
   readonly weightsOf: (base: string) => string | null;
   readonly defaultBase: string;
-  /** Models for which names stand that no model has; absent if there are none. */
+  /** Aliases: names that no model has, but that stand for models; absent if there are none. */
   readonly aliases?: ModelAliases;
   readonly artifacts: Pick<ArtifactStore, "path">;
   /**
@@ -142,7 +142,7 @@ export function createModelDirectory(dependencies: ModelDirectoryDependencies): 
     );
   };
 
-  /** In a rollout, every name means the rollout's model, because agents ask for the models of their makers. */
+  /** In a rollout, every name refers to the rollout's model, because agents request the models of their own makers. */
   const findOfRollout = async (name: string | null, pass: RolloutPass): Promise<ResolvedModel> => {
     const model = await store.find(pass.modelId);
     if (model === null) throw unknown(pass.modelId, bases);

@@ -104,8 +104,8 @@ export interface ModelService {
    */
   pinVersion(model: TrainedModel, step: number, isPinned: boolean): Promise<ModelVersion>;
   /**
-   * Accepts versions that were trained on other weights of their base for its current weights, so that they are served
-   * again.
+   * Accepts the versions that were trained on earlier weights of their base, so that they are served with its current
+   * weights again.
    *
    * @throws ServiceError `unavailable` while the base's engine is not running
    */

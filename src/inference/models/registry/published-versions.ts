@@ -48,9 +48,8 @@ export class PublishedVersions implements Service {
   }
 
   /**
-   * Queues models that are in use for loading.
-   *
-   * @param published id of the model with a new version; null if it may be any model
+   * If the published model is in use, queues it so that its newest version is loaded. For null, does so for all models
+   * in use.
    */
   #hear(published: string | null): void {
     for (const modelId of this.#dependencies.modelsInUse())

@@ -16,7 +16,7 @@ export interface VersionUsesDependencies {
   readonly onFault: (error: unknown) => void;
 }
 
-/** Interval in milliseconds at which idle versions are searched. */
+/** Interval in milliseconds between searches for idle versions. */
 const lookMs = 15_000;
 /**
  * Time in milliseconds without requests after which the record of a version is removed. It is longer than the time

@@ -22,7 +22,7 @@ export class AnswerReader {
   #cachedTokenCount = 0;
   /** Id of the answer, from its first piece; null before that piece. */
   #answerId: string | null = null;
-  /** Returns the numbers of those choices of the request that get copies of a choice of vLLM's answer. */
+  /** Returns the numbers of the request's choices that get copies of a given choice in vLLM's answer. */
   readonly #choicesOf: (choice: number) => readonly number[];
 
   constructor(request: GenerationRequest, { vocabularySize }: { readonly vocabularySize: number }) {

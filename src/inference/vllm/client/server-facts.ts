@@ -62,8 +62,8 @@ const idMax = 2 ** 31 - 1;
 const usualLogprobCountMax = 20;
 
 /**
- * Returns a function that sends a value above a limit, and returns the limit that the refusal names. The function
- * returns null if the refusal names no limit.
+ * Returns a function that sends a value above a limit to the server. That function returns the limit that the server's
+ * refusal names; null if the refusal names no limit.
  */
 function refusedLimits(server: VllmServer, model: string, options: { readonly signal: AbortSignal }) {
   return async (greater: Partial<CompletionBody>, limit: RegExp): Promise<number | null> => {

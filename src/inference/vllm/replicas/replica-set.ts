@@ -46,7 +46,7 @@ export interface ReadyReplica {
   readonly facts: ServerFacts;
 }
 
-/** Codes of errors that do not go away by waiting. */
+/** Codes of errors that remain however long one waits. */
 const lastingFaults: ReadonlySet<string> = new Set(["unsupported", "conflict"]);
 
 /** Pause in milliseconds between attempts to reach a server that has not responded yet. */

@@ -93,7 +93,8 @@ export class Replica {
 
   /**
    * Records a request that failed through the replica's own fault. After several such failures in a row, the replica
-   * counts as unreachable. If it then becomes reachable again, one failure suffices until it has completed a request.
+   * counts as unreachable. After it becomes reachable again, a single failure suffices until it has completed a
+   * request.
    */
   failed(reason: unknown): void {
     this.#failureCount += 1;

@@ -1,5 +1,5 @@
-// Computes how well a queue's annotators agree on each question. Reads the feedback records with the queue's id,
-// whether annotation routes of this server or a client stored them.
+// Computes how well a queue's annotators agree on each question. Reads all feedback records with the queue's id,
+// including those that a client stored without this server's annotation routes.
 import { compare, constant } from "../../../base/domain/feedback-query/make-condition.ts";
 import { jsonHash } from "../../feedback/canonical-json.ts";
 import { feedbackTypeOf, type AskedQuestion } from "../asked-questions.ts";
@@ -13,8 +13,8 @@ export interface Agreement {
   /** Number of annotators who answered at least one of these items. */
   readonly annotatorCount: number;
   /**
-   * Observed agreement, from 0 to 1: the mean, over items with two or more answers, of the share of an item's answer
-   * pairs that are equal. Null if no item has two answers.
+   * Observed agreement, from 0 to 1. For each item with two or more answers, this is the share of its answer pairs that
+   * are equal; the field is the mean over these items. Null if no item has two answers.
    */
   readonly observed: number | null;
   /** Cohen's kappa for exactly two annotators, Fleiss' kappa for more; null if undefined. */
@@ -53,8 +53,8 @@ export function agreementOf(ratings: Ratings): Agreement {
 const sameAnswer = "everybody gave the same answer everywhere, and then kappa is undefined";
 
 /**
- * Returns an annotator's category for an item. With only two annotators, each item with two answers has one by each, so
- * the empty default is never returned.
+ * Returns an annotator's category for an item. With only two annotators, an item with two answers has one from each of
+ * them, so the empty default is never returned.
  */
 function categoryOf(answers: ReadonlyMap<string, string>, annotator: string): string {
   return answers.get(annotator) ?? "";

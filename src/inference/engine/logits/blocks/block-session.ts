@@ -1,4 +1,4 @@
-// Computes summaries of many rows of logits by block (see `score-blocks.ts`) in one run of ONNX Runtime, whose kernels
+// Computes block summaries (see `score-blocks.ts`) of many rows of logits in one run of ONNX Runtime. Its kernels
 // process a vocabulary about thirty times as fast as JavaScript.
 import { float32Data, float32Tensor } from "../../../../lib/graph/tensor.ts";
 import { GraphBuilder } from "../../../../lib/graph/builder.ts";

@@ -1,5 +1,5 @@
 // Summary of a row of logits by blocks of consecutive entries: the greatest logit and the total weight of each block.
-// With a summary, finding the greatest logits, or the entry for a random number, reads the entries of only a few
+// With a summary, a search for the greatest logits, or for the entry that a random number selects, reads only a few
 // blocks. This module computes blocks from given weights; `block-session.ts` computes them for many rows.
 
 /** Number of entries in a block; the last block of a row may have fewer. */
@@ -9,8 +9,8 @@ export interface ScoreBlocks {
   /** Greatest logit of each block. */
   readonly maxima: Float32Array;
   /**
-   * Total weight of each block's logits at the temperature; NaN if a logit of the block is NaN. All blocks use the same
-   * unit, which is otherwise arbitrary.
+   * Total weight of each block's logits at the temperature; NaN if a logit of the block is NaN. The unit is arbitrary,
+   * but the same for all blocks.
    */
   readonly masses: Float32Array | Float64Array;
   /** Temperature at which the weights were computed; logits are divided by it. */

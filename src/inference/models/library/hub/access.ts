@@ -9,7 +9,7 @@ export interface HubAccess {
   /** Access token, as in `HF_TOKEN`; null for anonymous access. */
   readonly token: string | null;
   readonly clock: Clock;
-  /** Called each time before a wait for a retry. */
+  /** Called before each wait for a retry. */
   readonly onPause: (pause: Pause) => void;
   /** Limits that replace the defaults. */
   readonly limits?: Partial<HubLimits>;
