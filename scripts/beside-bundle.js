@@ -1,5 +1,5 @@
-// Places the files of libraries that the bundle loads from next to it: native code of ONNX Runtime, and the static
-// files of Swagger UI. With them, `dist` needs only libSQL from node_modules.
+// Copies library files that the bundle loads into `dist`, next to the bundle: native code of ONNX Runtime, and the
+// static files of Swagger UI. With them, `dist` needs only libSQL from node_modules.
 import {
   copyFileSync,
   linkSync,
@@ -13,7 +13,9 @@ import {
 import { dirname, join } from "node:path";
 import { root } from "./setup.js";
 
-/** Platforms with native code, as folders of `dist/onnxruntime`, in the names that Node.js uses. */
+/**
+ * Platforms for which ONNX Runtime has native code, in Node.js's names. Each is also a folder of `dist/onnxruntime`.
+ */
 export const platforms = ["linux/x64", "linux/arm64", "darwin/arm64", "win32/x64"];
 export const thisPlatform = `${process.platform}/${process.arch}`;
 
@@ -21,7 +23,7 @@ const runtimeFolder = join(root, "node_modules", "onnxruntime-node", "bin", "nap
 const pagesFolder = join(root, "node_modules", "@fastify", "swagger-ui", "static");
 /**
  * Files that nothing loads: a second copy of the macOS library under another name (npm packages cannot contain links),
- * and DirectML, which only sessions load that request it.
+ * and DirectML, which is loaded only for sessions that request it.
  */
 const unused = /^(libonnxruntime\.\d+\.\d+\.\d+\.dylib|DirectML\.dll)$/;
 /** Licence of ONNX Runtime. It is in this repository because the npm package does not contain it. */

@@ -46,7 +46,10 @@ const page = readFileSync(join(source, "index.html"), "utf8")
   .replace("SCRIPT", basename(builtFrom("main.tsx")));
 write(join(pageFolder, "index.html"), Buffer.from(page));
 
-/** Returns the files that a file needs from its start. The page names them, so that all load at the same time. */
+/**
+ * Returns the files that a file imports statically, directly or not. The page preloads them, so that all load at the
+ * same time.
+ */
 function startParts(path, found = new Set()) {
   for (const { path: imported, kind } of metafile.outputs[path].imports)
     if (kind === "import-statement" && !found.has(imported)) {

@@ -1,7 +1,7 @@
 // `npm run proof`: runs the randomized tests repeatedly with new seeds until the time is up. These are the tests whose
 // files import base/domain/testing/search.ts; `npm test` runs a fixed sample of each.
 //
-// * A round runs one file with several times the sample's cases, from a seed that it prints.
+// * A round runs one file with several times as many cases as the sample of `npm test`, from a seed that it prints.
 // * The order of the files also depends on the seed, so that short runs cover different files.
 // * It stops at the first failure unless `--go-on` is given, and prints how to repeat a failed round.
 import { spawn } from "node:child_process";
@@ -50,7 +50,7 @@ if (values.help) {
   process.stdout.write(help);
   process.exit();
 }
-/** Omitted, because all but one of its tests take long and do not depend on the seed. */
+/** Test file that is omitted, because all but one of its tests take long and do not depend on the seed. */
 const hardlySearches = join("src", "store", "database", "stores.test.ts");
 const files = testFiles(positionals).filter(
   (file) => file !== hardlySearches && /testing\/search\.ts"/.test(readFileSync(join(root, file), "utf8")),

@@ -41,8 +41,8 @@ function installAndBuild() {
   // Checked again, because another process may have installed the dependencies before this one got the lock.
   if (!isInstalled()) {
     say("installing dependencies (npm ci)");
-    // The variable is for older npm versions: it keeps the install script of ONNX Runtime from downloading CUDA
-    // libraries.
+    // `ONNXRUNTIME_NODE_INSTALL` is for older npm versions: it keeps the install script of ONNX Runtime from
+    // downloading CUDA libraries.
     run("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], { ONNXRUNTIME_NODE_INSTALL: "skip" });
     writeFileSync(installStamp, lockHash());
   }

@@ -93,7 +93,7 @@ async function run(first, count) {
   if (status !== 0) say(`the process of seeds ${first} to ${first + count - 1} ended with ${status}`);
 }
 
-/** Adds a line that a child process printed to the totals: a seed that broke a rule, or the sums of a batch. */
+/** Updates the totals from a line that a child process printed: a seed that broke a rule, or the sums of a batch. */
 function take(told) {
   if (told.violations !== undefined) {
     total.failed.push(told.seed);

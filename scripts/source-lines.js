@@ -10,8 +10,8 @@ import { fileURLToPath } from "node:url";
 const maps = new Map();
 
 Error.prepareStackTrace = (error, frames) => {
-  // Node.js creates this error for each process report, of which Hone reads only numbers. Its stack trace needs no
-  // source maps.
+  // Node.js creates this error for each process report. Hone reads only numbers from the report, so the stack trace
+  // needs no source maps.
   const placeOf = error.code === "ERR_SYNTHETIC" ? String : located;
   return [headOf(error), ...frames.map((frame) => `    at ${placeOf(frame)}`)].join("\n");
 };

@@ -37,9 +37,9 @@ for (const file of files) {
   if (group === null) alone.push(built(file));
   else together.set(group, [...(together.get(group) ?? []), file]);
 }
-// The runner's default leaves one core free, which is half of a machine with two cores. Because tests sometimes wait,
-// one process more than there are cores runs. A file that exceeds the time limit counts as failed; no file normally
-// takes nearly as long.
+// The runner's default leaves one core free, which is half of a machine with two cores. Tests sometimes wait, so one
+// more process runs than there are cores. A file that exceeds the time limit counts as failed; no file normally takes
+// nearly as long.
 const fileLimitMs = 15 * 60_000;
 const flags = [
   "--test",

@@ -28,8 +28,8 @@ export interface KeyUse extends Service {
 /** Minimum time in milliseconds between two writes of a key's last use. */
 const preciseMs = 60_000;
 /**
- * Time in milliseconds after the first recorded use of a key. Uses of other keys within this time are stored by the
- * same write.
+ * Time in milliseconds that a write waits after the first recorded use of a key, so that it also stores the uses of
+ * other keys in this time.
  */
 const gatherMs = 1000;
 /** Maximum number of key ids in one SQL statement. */
@@ -106,8 +106,8 @@ const rowsMax = 300;
 
 /**
  * Counts the usage of keys in memory, and adds new usage to the database every few seconds. Requests never wait for
- * these writes; usage not yet written is lost if the server dies. `stop` resolves after the final write, even a failed
- * one.
+ * these writes; usage not yet written is lost if the server dies. `stop` resolves after the final write, even if that
+ * write fails.
  */
 export function createUsageMeter({ store, clock, onFault }: UsageMeterDependencies): UsageMeter {
   const closing = new AbortController();

@@ -51,7 +51,7 @@ function askModelAs(
     try {
       const answer = chatAnswer(request, form, { header: completion.header, take: () => undefined });
       for await (const deltas of completion.deltas) answer.add(deltas);
-      // Safe cast: the answer to a request with one choice at least has these fields.
+      // Safe cast: the answer to a request with one choice has at least these fields.
       return JSON.parse(JSON.stringify(answer.end(completion.usage))) as ModelAnswer;
     } finally {
       await completion.leave();

@@ -95,8 +95,8 @@ export class Connections {
   }
 
   /**
-   * Calls `begin` at the turn of the connection's entity. If the connection has not sent a valid key, it waits for the
-   * turn of its network instead, in which the network's newest request begins first.
+   * Calls `begin` at the turn of the connection's entity. A connection that has not sent a valid key waits for its
+   * network's turn instead. At that turn, the network's newest request begins first.
    */
   inTurn(socket: Socket, begin: () => void): void {
     const entity = this.#keyed.get(socket)?.entity;
@@ -146,8 +146,8 @@ export class Connections {
   }
 
   /**
-   * Closes a connection without a key: the oldest one of the network that has the most. One address thus cannot
-   * displace all others.
+   * Closes a connection without a key: the oldest connection of the network that has the most of them. One address thus
+   * cannot displace all others.
    */
   #closeStranger(): void {
     let most: Set<Socket> | undefined;

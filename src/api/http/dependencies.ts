@@ -93,8 +93,8 @@ export interface HttpDependencies {
    */
   readonly checks: Readonly<Record<string, () => Promise<void>>>;
   /**
-   * Compiles a constraint as for answers of the base model, and checks JSON values against it. Runs outside the event
-   * loop of this process; clients take turns.
+   * Compiles a constraint in the same way as for an answer of the base model, and checks JSON values against it. Runs
+   * outside the event loop of this process; clients take turns.
    */
   readonly checkConstraint: (
     base: string,

@@ -25,7 +25,7 @@ export function idFor(headers: Headers): string {
 
 /**
  * Returns the id of a request that calls a model. In a rollout, an id that the client chose gets a unique suffix.
- * Otherwise the recording would replace that of another call with the same id, even of another rollout.
+ * Without the suffix, two calls with the same id, even in different rollouts, would overwrite each other's recording.
  */
 export function requestIdOf({
   id,

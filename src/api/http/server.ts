@@ -204,7 +204,7 @@ export async function createHttpServer(
     tokenCountRoute(scope, dependencies, bodies);
     embeddingRoute(scope, dependencies, answering);
     await scope.register(async (ollama) => {
-      // Ollama ignores the content type of a body, so its documentation's calls of curl send none that fits.
+      // Ollama ignores the content type of a body. The curl commands in its documentation therefore send a wrong one.
       takeBodies(ollama, settings, budget, ["*"]);
       ollamaRoutes(ollama, dependencies, answering);
     });

@@ -159,8 +159,8 @@ export class EventStream {
   }
 
   /**
-   * Ends the stream, with `[DONE]` unless events are named or lines. Resolves when the client has received everything, or when
-   * the idle time is over.
+   * Ends the stream, with a final `[DONE]` unless events are named or sent as lines. Resolves when the client has
+   * received everything, or when the idle time is over.
    */
   async done(): Promise<void> {
     this.#over.abort(waitOver);

@@ -23,7 +23,7 @@ const fixed = {
   /** Timeout in seconds of a request, from name resolution to the end of the answer. */
   timeoutSeconds: 15,
   webhooksPerEntity: 100,
-  /** Maximum number of URLs of new and changed webhooks whose names are resolved at the same time, per entity. */
+  /** Maximum number of host names that are resolved at the same time for an entity's new and changed webhooks. */
   checksPerEntity: 4,
   /** Maximum number of requests to receivers in progress on one server. */
   sendingMax: 32,

@@ -183,8 +183,8 @@ export const bodyTaskModule = new URL("./body-tasks.js", import.meta.url);
 export const openTasks = (): typeof bodyTasks => bodyTasks;
 
 /**
- * Checks an uploaded file like a job that uses the file. The first line decides whether the file contains preferences,
- * conversations, or items for reinforcement.
+ * Checks an uploaded file in the same way as a job that uses it. The first line decides whether the file contains
+ * preferences, conversations, or items for reinforcement.
  */
 function readUploadedFile(bytes: Buffer, limits: BodyLimits): BodyTasks["uploaded file"]["result"] {
   const first = firstLineOf(bytes, limits);

@@ -47,7 +47,7 @@ export function checked<Schema extends TSchema>(
   return { value: value as ValueOf<Schema>, ignored: [...findings.ignored.values()] };
 }
 
-/** True for values of a field that only ask for the default behaviour. Null always counts as such a value. */
+/** True for values that only ask for a field's default behaviour. Null always counts as such a value. */
 export type AsksNothing = (value: unknown) => boolean;
 
 /** Rule for a field that the server refuses, except with certain values. */

@@ -9,8 +9,8 @@ import { trainingConfigBody } from "./training/training-config.ts";
 
 /**
  * Returns the names of the settings whose requested values differ from the defaults. Some defaults depend on the loss.
- * So the loss itself counts as changed if it is not the default, and the other settings are compared with the defaults
- * of that loss.
+ * The loss counts as changed if it is not the default; the other settings are compared with the defaults for the
+ * requested loss.
  */
 export function changedSettings(task: TrainingJob["task"]): readonly string[] {
   if (task.kind === "rl") {

@@ -39,7 +39,7 @@ export class JsonList {
   #open = "";
   #count: number;
 
-  /** @param before first items of the list; they may belong to other lists, too */
+  /** @param before first items of the list; other lists may share this array */
   constructor(take: TakeBytes = () => undefined, before: readonly unknown[] = []) {
     this.#take = take;
     this.#before = before;

@@ -22,7 +22,7 @@ function shownBytes({ contentBytes }: TrajectoryLog): number {
   return contentBytes > pageBytesMax ? 0 : contentBytes;
 }
 
-/** Converts a stored group, given as bytes, to the JSON that answers contain. */
+/** Converts a stored group, given as bytes, to the JSON form used in answers. */
 export function respellGroup(stored: Buffer): Uint8Array<ArrayBuffer> {
   // Safe cast: `readGroupBody` has written the line.
   const group = JSON.parse(stored.toString()) as TrajectoryGroup;

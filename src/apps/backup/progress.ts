@@ -3,9 +3,12 @@
 export type Progress =
   /** Processing of a table has started. */
   | { readonly kind: "table"; readonly table: string; readonly index: number; readonly count: number }
-  /** Number of rows of the table that are processed. */
+  /** Number of rows of the table processed so far. */
   | { readonly kind: "rows"; readonly table: string; readonly rows: number }
-  /** Number and bytes of the files that are processed, and the totals. The total of bytes is 0 if unknown. */
+  /**
+   * Number and total size in bytes of the files processed so far, and of all files. The size of all files is 0 if
+   * unknown.
+   */
   | {
       readonly kind: "files";
       readonly files: number;

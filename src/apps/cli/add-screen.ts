@@ -76,7 +76,7 @@ export class AddScreen {
     if (isNew) this.#output.write(`${amountText(progress, this.#speed())}\n`);
   }
 
-  /** Adds a mark, and keeps at most one per redraw interval: thousands of chunks may arrive. */
+  /** Adds a mark, and keeps at most one per redraw interval, because thousands of chunks may arrive. */
   #mark(nowMs: number, bytes: number): void {
     const [latestMs] = this.#marks.at(-2) ?? [-Infinity];
     if (nowMs - latestMs < redrawMs) this.#marks.pop();

@@ -26,7 +26,7 @@ export class Admission implements Allowance {
   readonly #counts: SharedCounts;
   readonly #all: readonly Limited[];
   readonly #onRefusal: OnRefusal;
-  /** The request's key and entity, as far as they have a limit on running requests. */
+  /** Those of the request's key and entity that have a limit on running requests. */
   readonly #running: readonly Limited[];
   #isInside = false;
   /**

@@ -24,7 +24,7 @@ function sum(...all: readonly RateCounts[]): RateCounts {
 export class SubjectCounts {
   /** Number of requests running on this server. */
   running = 0;
-  /** Number of this server's running requests that it last stored in the database. */
+  /** Number of this server's running requests, as last stored in the database. */
   storedRunning = 0;
   /** Number of requests running on the other servers at the last exchange. */
   othersRunning = 0;

@@ -1,5 +1,5 @@
 // POST /v1/messages and /v1/messages/count_tokens: Anthropic's Messages API, on the same chat service as chat
-// completions. Id of an earlier response to continue. Refused, because the server keeps no state between requests.
+// completions.
 import type { FastifyInstance } from "fastify";
 import { messageEvents, ping, wholeMessage } from "../../wire/messages/message-events.ts";
 import {

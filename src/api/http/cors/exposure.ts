@@ -1,5 +1,5 @@
-// Limits the requests that pages of other sites can make through a user's browser: to few, or to none if authentication
-// is off. Also sets the security headers of every answer.
+// Lets pages of other sites make only few requests through a user's browser, and none if authentication is off. Also
+// sets the security headers of every answer.
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { isLoopback } from "../../../base/domain/loopback.ts";
 import { cut, type Fault } from "../../../base/domain/service-error.ts";

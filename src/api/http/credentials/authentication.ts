@@ -146,7 +146,8 @@ const endings = {
 } as const;
 
 /**
- * Compares hashes in constant time. Without a stored hash, compares with zeros, so that an unknown key takes as long.
+ * Compares hashes in constant time. Without a stored hash, compares with zeros, so that an unknown key takes as long as
+ * a known one.
  */
 function isSameHash(stored: string | undefined, given: string): boolean {
   const known = Buffer.from(stored ?? "00".repeat(32), "hex");

@@ -90,7 +90,7 @@ const rows: readonly Row[] = [
   },
 ];
 
-/** Beginning of the routes that call a model in a rollout. The rest of such a route is that of the usual route. */
+/** Beginning of the routes that call a model in a rollout. The part after it is the same as in the usual route. */
 const rolloutPrefix = /^\/v1\/preview\/models\/[^/]+\/rollouts\/[^/]+(?=\/(?:v1|api)\/)/;
 
 /** Routes that use POST although they only read, because their input does not fit into a URL. */

@@ -18,8 +18,8 @@ export function nameIgnored(reply: FastifyReply, names: readonly string[]): void
 }
 
 /**
- * Reads the query, and reports ignored fields to the client. As the schema requires, converts texts to numbers, and
- * single values to lists.
+ * Reads the query, and reports ignored fields to the client. Converts texts to numbers, and single values to lists, if
+ * the schema requires that.
  *
  * @throws ServiceError `invalid` with every fault, located under `query`
  */

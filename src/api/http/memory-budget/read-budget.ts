@@ -1,5 +1,5 @@
-// Memory budget for stored data that requests read and hold until they are answered. A reader for which there is no
-// room waits rather than being refused, because other readers will soon end. This module only counts bytes.
+// Memory budget for stored data that requests read and hold until they are answered. If there is no room, a reader
+// waits instead of being refused, because other readers end soon. This module only counts bytes.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { TenantShares } from "../../../base/domain/sharing/tenant-shares.ts";
 

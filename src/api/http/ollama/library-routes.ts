@@ -11,7 +11,7 @@ import { endpoints } from "../endpoints/endpoint.ts";
 import { linesType } from "../sse.ts";
 import { ollamaAnswered } from "./answers.ts";
 
-/** Routes without a counterpart in Hone, each with the way to the same result. */
+/** Operations of Ollama's API that Hone does not have, each with an error message that says what to do instead. */
 const refused = {
   copy: "Hone does not copy models under another name; `hone models create <project> <name> --from <model>` starts a new model from a version.",
   create:

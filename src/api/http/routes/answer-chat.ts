@@ -1,5 +1,5 @@
-// POST /v1/chat/completions, and the code that all routes share that answer from a model. They call the chat service,
-// and send a complete answer or a stream of events. The folder `wire` defines the formats.
+// POST /v1/chat/completions, and the code shared by all routes that answer from a model. These routes call the chat
+// service, and send a complete answer or a stream of events. The folder `wire` defines the formats.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { BeginOptions } from "../../../inference/chat/complete-chat.ts";
 import { callReference } from "../../../base/domain/recordings/call-reference.ts";

@@ -108,8 +108,8 @@ function namedModel({ id, createdAt, base }: ServedModel): NamedModel {
 }
 
 /**
- * Returns the entry of a trained model. It has the name that the client sent, and the model and the time that the list
- * has.
+ * Returns the entry of a trained model. Its name is the one that the client sent. Its other fields are the same as in
+ * the list.
  */
 async function servedName(
   { models, versions }: Pick<HttpDependencies, "models" | "versions">,

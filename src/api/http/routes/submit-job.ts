@@ -89,7 +89,7 @@ export function madeBy({ id, span }: Pick<FastifyRequest, "id" | "span">): { rea
 }
 
 /**
- * Returns the locations in the request of the fields that a trainer may refuse: the model and some settings of the job.
+ * Returns the location in the request of each field that a trainer may refuse: the model and some settings of the job.
  */
 export function trainerPaths(kind: JobKind) {
   const config = kind === "rl" ? "experimental_config" : "config";

@@ -30,7 +30,8 @@ export function computeRoutes(app: FastifyInstance, dependencies: HttpDependenci
         json: promiseSchema,
       },
       ({ request, caller, reply }) => {
-        // Safe cast: the route is marked as one that takes the bytes of its body. Without a content type, there is none.
+        // Safe cast: the route is marked as one that takes the bytes of its body. The body is undefined if the request
+        // has no content type.
         const { pieces } = (request.body ?? { pieces: [] }) as GatheredBody;
         const bytes = Buffer.concat(pieces);
         const isProtobuf = request.headers["content-type"]?.startsWith(protobufType) === true;

@@ -53,8 +53,8 @@ export function futureRoute(app: FastifyInstance, { sessions, logger }: HttpDepe
 }
 
 /**
- * Returns the refusal of an unknown future. A client repeats a sample when it gets 410. It cannot repeat training, so a
- * lost result of training is 404.
+ * Returns the refusal of an unknown future. The status is 410 for a sample, because clients then sample again. It is
+ * 404 for training, which clients cannot repeat.
  */
 function unknownFuture(id: string): HttpRefusal {
   const isSample = id.startsWith("sample-");

@@ -141,7 +141,7 @@ export function modelRoutes(app: FastifyInstance, dependencies: HttpDependencies
           modelId,
         );
       }
-      // The form refuses a body without a model that lacks one of these.
+      // If the body names no model, the form requires both values, so the defaults below are never used.
       const run = { sessionId: sessionId ?? "", seqId: seqId ?? 0 };
       const session = findSession(dependencies, run.sessionId, caller);
       const request = { seqId: run.seqId, fingerprint: fingerprintOf(body), fresh: null, from };

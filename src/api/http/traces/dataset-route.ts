@@ -1,4 +1,4 @@
-// Route that makes a training file of a project's traced chats.
+// Route that converts a project's traced chats to a training file.
 import type { FastifyInstance } from "fastify";
 import { reachProject } from "../../../base/domain/project.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";

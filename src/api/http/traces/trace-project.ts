@@ -1,12 +1,12 @@
-// Finds the project of a request with traces: Langfuse's libraries name it as their public key, other programs in a
-// header or by the name of their service.
+// Finds the project of a request with traces. Langfuse's libraries send its name as their public key; other programs
+// send it in a header or as the name of their service.
 import type { FastifyRequest } from "fastify";
 import { reachProject } from "../../../base/domain/project.ts";
 import { projectIdOf } from "../../wire/otlp/project-name.ts";
 import { locate } from "../../wire/field-paths.ts";
 
 /**
- * Returns the id of the project that the user name of Basic credentials names.
+ * Returns the id of the project whose name is the user name in the Basic credentials.
  *
  * @throws ServiceError `invalid`, `forbidden`
  */
@@ -21,8 +21,8 @@ export function langfuseProject({ headers, caller }: FastifyRequest): string {
 }
 
 /**
- * Returns the id of the project that the header `x-hone-project` names, or the only one of the key; null if there is
- * neither.
+ * Returns the id of the project that the header `x-hone-project` names, or else of the key's only project; null if
+ * there is neither.
  *
  * @throws ServiceError `invalid`, `forbidden`
  */

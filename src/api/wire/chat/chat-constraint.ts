@@ -137,7 +137,7 @@ function unservedMember(member: string, value: unknown, place: readonly string[]
   }
 }
 
-/** Values of aliases that request any JSON object instead of naming a schema, by alias. */
+/** For each alias that has one: the value that requests any JSON object instead of naming a schema. */
 const anyObject: Readonly<Record<string, string>> = { format: "json" };
 
 function unservedFormat(format: Members): readonly Fault[] {

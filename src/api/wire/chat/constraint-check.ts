@@ -144,7 +144,7 @@ export function constraintCheckBody(
   };
 }
 
-/** Adds a fault for each test whose value must be a text, given the kind of constraint, but is not. */
+/** Adds a fault for each test whose value is not a text, if the kind of constraint requires texts. */
 function checkTests(body: Readonly<Record<string, unknown>>, findings: Findings): void {
   const format = body["response_format"];
   const textTypes: readonly unknown[] = ["structural_tag", "regex", "grammar"];

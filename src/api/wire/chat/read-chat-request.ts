@@ -33,8 +33,8 @@ export const chatForm: BodyForm<typeof chatRequestSchema> = {
 };
 
 /**
- * Returns the location in the request of each field of the domain request. If several body fields set the same domain
- * field, its location is that of the field whose row comes first among the fields that were sent.
+ * Returns the location in the request of each field of the domain request. If the client sent several body fields that
+ * set the same domain field, the location is that of the body field whose row comes first.
  */
 export function fieldPathsOf(fields: Fields, body: object): FieldPaths {
   // Errors about the model use the plain name `model`, without a group, so no row below sets this location.

@@ -40,7 +40,7 @@ export function completionHeader({ id }: CompletionForm, header: ChatHeader): ob
 /**
  * Returns a collector for one complete answer. For each step, its `add` takes the step's deltas.
  *
- * @param take called with the bytes that the answer takes in memory; `add` throws its errors
+ * @param take called with the number of bytes that the answer adds in memory; if it throws, `add` throws the same error
  */
 export function completionAnswer({ requests, form }: ReadCompletion, take: TakeBytes) {
   const choiceCount = choiceCountOf(requests[0].output);

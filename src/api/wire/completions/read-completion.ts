@@ -42,7 +42,7 @@ export interface ReadCompletion {
   /** One request for each prompt; at least one. */
   readonly requests: readonly ChatRequest[];
   readonly form: CompletionForm;
-  /** For each request, the locations in the body of the domain request's fields. */
+  /** For each request, the location in the body of each of its fields. */
   readonly fieldPaths: readonly FieldPaths[];
   readonly ignored: readonly string[];
 }

@@ -33,7 +33,7 @@ export const embeddingsSchema = Type.Object(
 /**
  * Returns the answer to a request for embeddings.
  *
- * @param take called with the bytes that the answer takes in memory; its errors are not caught
+ * @param take called with the number of bytes that the answer adds in memory; its errors are not caught
  */
 export function embeddingsBody(
   { model, embeddings, tokenCount }: Embeddings,

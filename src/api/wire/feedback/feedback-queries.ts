@@ -110,7 +110,7 @@ function unknownSortFields(sortBy: unknown): readonly Fault[] {
   );
 }
 
-/** Returns faults for unknown fields, and for a request of the count together with other fields. */
+/** Returns faults for unknown fields, and a fault if the count is requested together with other fields. */
 export function unknownFields(fields: unknown): readonly Fault[] {
   const names = itemsOf(fields);
   if (names.length > 1 && names.includes(countColumn)) {

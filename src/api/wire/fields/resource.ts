@@ -1,6 +1,6 @@
-// Bodies of requests and answers as rows, one per field. A row is a schema, or derives its schema from a domain field,
-// whose name it has in snake case. The schema of a body, its reader or writer, and its field paths are derived from the
-// rows.
+// Bodies of requests and answers as rows, one per field. A row has its own schema, or derives the schema from a domain
+// field, and then has that field's name in snake case. The rows determine a body's schema, its reader or writer, and
+// its field paths.
 import { Type, type Static, type TObject, type TSchema, type TSchemaOptions } from "typebox";
 import type { Field, FieldForm, Fields, ValueOf } from "../../../base/domain/resources/fields.ts";
 import { camelCase, type CamelCase, snakeCase, type SnakeCase } from "../../../base/domain/text/names.ts";

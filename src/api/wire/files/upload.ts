@@ -83,7 +83,7 @@ export const uploadSchema = Type.Object(
   { title: "Upload" },
 );
 
-/** @param file file that the upload has become; null if it has not */
+/** @param file file that the completed upload has become; null if the upload is not complete */
 export function uploadBody(
   { id, byteCount, createdAt, expiresAt, name, purpose }: Upload,
   status: Upload["state"],

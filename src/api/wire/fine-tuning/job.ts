@@ -77,7 +77,6 @@ export function statusOf(
   return training === null ? "failed" : statusOfState[training.state];
 }
 
-/** @param tokens number of tokens on which a reinforcement job trained */
 export function fineTuningJobBody(job: FineTuningJob, training: TrainingJob | null): FineTuningJobBody {
   const { order } = job;
   const status = statusOf(job, training);

@@ -62,7 +62,7 @@ const meteorFault =
 
 function checkMulti({ graders, calculate_output: formula }: Value, findings: Findings): void {
   const entries = isObject(graders) ? Object.entries(graders) : [];
-  // OpenAI's types show one grader in place of the graders by name.
+  // OpenAI's types allow a single grader in `graders`. Hone refuses it, because the formula refers to graders by name.
   const isSingle = isObject(graders) && typeof graders["type"] === "string";
   if (isSingle || entries.length === 0 || entries.length > gradersMax)
     return report(

@@ -1,4 +1,4 @@
-// API format of Langfuse's answers to scores and to the question which projects a key may use.
+// API format of the answers of Langfuse's routes that store scores, and that list the projects of a key.
 import { Type } from "typebox";
 
 const errorSchema = Type.Object({

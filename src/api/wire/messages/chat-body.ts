@@ -71,8 +71,8 @@ function thinkingBody({
   const own = variables ?? {};
   return {
     reasoning_effort: effort,
-    // A reasoning effort implies thinking, so the variable is set only if there is no reasoning effort. Invalid
-    // variables are passed on unchanged, so that the chat reader refuses them.
+    // A reasoning effort implies thinking, so `enable_thinking` is set only if there is no reasoning effort. Invalid
+    // `chat_template_kwargs` are passed on unchanged, so that the chat reader refuses them.
     ...(effort === null && isObject(own) ? { chat_template_kwargs: { enable_thinking: true, ...own } } : {}),
     thinking_token_budget: kind === "enabled" ? (thinking?.budget_tokens ?? null) : null,
     include_reasoning: thinking?.display !== "omitted",

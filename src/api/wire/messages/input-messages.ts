@@ -74,8 +74,8 @@ export function continuesLast(messages: readonly InputMessage[]): boolean {
 }
 
 /**
- * True for a line for Anthropic's billing that Claude Code puts before its instructions. The line identifies the
- * program and the request. Because it differs in each request, it would prevent prompt caching.
+ * True for the billing line that Claude Code puts before its instructions. The line identifies the program and the
+ * request. Because it differs in each request, it would prevent prompt caching.
  */
 function isAttribution(text: string): boolean {
   return text.startsWith("x-anthropic-billing-header:");

@@ -24,7 +24,7 @@ const textBlock = Type.Object(
   { ...named, title: "AnthropicTextBlock" },
 );
 
-/** A text, or a list of text blocks, which are equivalent. */
+/** A text, or an equivalent list of text blocks. */
 const textOrBlocks = Type.Union([
   Type.String({ title: "str" }),
   Type.Array(textBlock, { title: "list[AnthropicTextBlock]" }),

@@ -16,8 +16,8 @@ import { toSentError, toSentPath, type SentOrigins } from "./sent-paths.ts";
 /** Data that requests for a message and requests to count tokens have in common. */
 interface ReadParts {
   /**
-   * Location in the request of each field of the domain request. The locations of messages are those in the chat
-   * request, which `origins` translates.
+   * Location in the request of each field of the domain request. For messages, it is their location in the chat
+   * request, which `origins` translates to the client's request.
    */
   readonly fieldPaths: FieldPaths;
   /** Paths in the body from which the messages and tools of the chat request were built. */

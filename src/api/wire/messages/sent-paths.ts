@@ -25,7 +25,7 @@ const moved: readonly (readonly [chat: Place, sent: Place])[] = [
   [["continue_final_message"], ["messages"]],
 ];
 
-/** Names in the Messages API of members of tool calls and tool results. */
+/** Members of tool calls and tool results that have another name in the Messages API. */
 const memberNames: Readonly<Record<string, string>> = { arguments: "input", tool_call_id: "tool_use_id" };
 
 /** Returns the error with each fault at the path where the client sent the field. */

@@ -77,7 +77,7 @@ export const commonFields = {
   }),
 };
 
-/** Adds a fault for a text as `format` that Ollama does not define. The body is unchecked. */
+/** Adds a fault if `format` is a text that Ollama does not define. The body is unchecked. */
 export function checkFormat({ format }: Readonly<Record<string, unknown>>, findings: Findings): void {
   if (typeof format !== "string" || format === "" || format === "json") return;
   report(findings, "value_error", 'Value error, format should be "json" or a JSON Schema.', "format");

@@ -117,7 +117,7 @@ export const embeddingsAnswerSchema = Type.Object(
 /**
  * Returns the vectors as JSON.
  *
- * @param take called with the bytes that the answer takes in memory; its errors are not caught
+ * @param take called with the number of bytes that the answer adds in memory; its errors are not caught
  */
 export function vectorsOf({ embeddings }: Embeddings, take: TakeBytes): readonly JsonText[] {
   return embeddings.map((values) => {

@@ -65,7 +65,7 @@ export const optionsSchema = Type.Object(
 
 type Options = Readonly<Record<string, unknown>>;
 
-/** Unsupported options, each with the only value that asks for nothing. */
+/** Unsupported options, each with its only accepted value, which has no effect. */
 const neutral: Readonly<Record<string, number>> = { typical_p: 1, mirostat: 0, tfs_z: 1 };
 
 /** Returns the fields of a chat request that the options set. Absent options set none. */

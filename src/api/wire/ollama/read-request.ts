@@ -16,7 +16,7 @@ import { type SentMessages, toSentError, toSentPath } from "./sent-paths.ts";
 
 /** Form in which the request wants its answer. */
 export interface OllamaForm {
-  /** Route that was asked. The text of an answer is in another member for each. */
+  /** Route of the request. The two routes have the text of the answer in different members. */
   readonly kind: "chat" | "generate";
   readonly isStream: boolean;
   /** True if the request only loads the model. The answer then has no text. */

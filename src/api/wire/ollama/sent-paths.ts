@@ -10,7 +10,7 @@ type Place = readonly string[];
  */
 export type SentMessages = readonly Place[];
 
-/** Names in Ollama's API of members of messages. */
+/** Members of messages that have another name in Ollama's API. */
 const memberNames: Readonly<Record<string, string>> = {
   name: "tool_name",
   reasoning_content: "thinking",

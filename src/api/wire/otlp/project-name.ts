@@ -1,10 +1,10 @@
-// Projects of traces, by the names that tracing programs give.
+// Derives the project of traces from the names that tracing programs send.
 import { isStorable } from "../../../base/domain/text/storable.ts";
 
 const otherwise = "traces";
 
 /**
- * Makes the name of a service a name of a project. A missing name, and the name that OpenTelemetry's libraries give to
+ * Converts a service's name to a project's name. A missing name, and the name that OpenTelemetry's libraries give to
  * services without one, become `traces`.
  */
 export function projectNameOf(service: unknown): string {
@@ -17,7 +17,7 @@ export function projectNameOf(service: unknown): string {
   return name === "" || !isStorable(name) ? otherwise : name;
 }
 
-/** Returns the id of a project that is named with its entity, or without for the caller's own. */
+/** Returns the id of a project. A name without an entity is a project of the caller's entity. */
 export function projectIdOf(name: string, entity: string): string {
   return name.includes("/") ? name : `${entity}/${name}`;
 }

@@ -1,4 +1,4 @@
-// Makes feedback of scores and evaluations that tracing programs send.
+// Converts scores and evaluations that tracing programs send to feedback.
 import type { JsonObject } from "../../../base/domain/text/json.ts";
 import type { FeedbackInput } from "../../../judge/feedback/check-content.ts";
 

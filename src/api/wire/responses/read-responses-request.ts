@@ -40,8 +40,8 @@ export interface ReadResponsesRequest {
   readonly request: ChatRequest;
   readonly form: ResponsesAnswerForm;
   /**
-   * Location in the request of each field of the domain request. The locations of messages are those in the chat
-   * request, which `origins` translates.
+   * Location in the request of each field of the domain request. For messages, it is their location in the chat
+   * request, which `origins` translates to the client's request.
    */
   readonly fieldPaths: FieldPaths;
   /** Paths in the body from which the messages and tools of the chat request were built. */

@@ -20,7 +20,7 @@ export interface ResponseFailure {
 /**
  * Returns a writer of the events of one stream. For each step, its `add` takes the step's deltas.
  *
- * @param take called with the bytes that the answer takes in memory; `add` throws its errors
+ * @param take called with the number of bytes that the answer adds in memory; if it throws, `add` throws the same error
  */
 export function responseEvents(asked: ResponseContext, header: ChatHeader, take: TakeBytes) {
   const response = new ResponseSoFar(asked, header, take);

@@ -64,7 +64,7 @@ interface Fields {
 /** Rollouts that a request names for a job. */
 export interface ReadRolloutSelection {
   readonly choice: Omit<RolloutChoice, "modelId" | "stepMin">;
-  /** Maximum distance of a rollout's version to the newest version; null if unlimited. */
+  /** Maximum number of versions by which a rollout's version may be older than the newest; null if unlimited. */
   readonly versionAgeMax: number | null;
   readonly expiredReward: number | null;
   readonly groupsMax: number;

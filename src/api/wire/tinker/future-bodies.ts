@@ -60,7 +60,7 @@ export function resultAnswer(result: SessionResult, takesProtobuf: boolean): Fut
   }
 }
 
-/** Codes of errors that a client can avoid; other errors are those of the server. */
+/** Codes of errors that the client caused. All other errors count as errors of the server. */
 const userCodes: readonly ServiceError["code"][] = [
   "invalid",
   "unsupported",

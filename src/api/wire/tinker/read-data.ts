@@ -85,7 +85,7 @@ function readJsonBody(
   json: JsonLimits,
 ): { readonly received: ReceivedRequest; readonly ignored: readonly string[] } {
   const { value, ignored } = readForm(computeForm, parseJsonBody(bytes, json));
-  // Safe cast: the schema checks the members of objects with any names, which its type does not have.
+  // Safe cast: the schema also checks the members of objects with arbitrary names. Only its type lacks these members.
   return { received: readJson(value as JsonRequest), ignored };
 }
 

@@ -1,5 +1,5 @@
-// Reads requests of the Tinker API for samples, as chat requests whose prompt is token ids. Nothing depends on the
-// model's own defaults: the client decides everything.
+// Converts sample requests of the Tinker API to chat requests whose prompt is a list of token ids. The client decides
+// all options, so the model's own defaults do not apply.
 import { Type } from "typebox";
 import type { ChatRequest } from "../../../base/domain/chat.ts";
 import { choiceCountMax } from "../../../base/domain/generation.ts";

@@ -16,7 +16,7 @@ const configSchema = Type.Object(
 );
 export const configForm: BodyForm<typeof configSchema> = { schema: configSchema };
 
-/** Flags by which clients switch off what this server lacks. Absent flags have the client's default. */
+/** Flags that make clients switch off features that this server lacks. Absent flags have the client's default. */
 export const clientConfig = {
   pjwt_auth_enabled: false,
   credential_default_source: "api_key",
@@ -25,7 +25,7 @@ export const clientConfig = {
   sample_use_retrieve_futures: false,
   sample_join_sampling_session: false,
   custom_loss_server_side: false,
-  // The client's own check takes a busy machine for a broken one.
+  // The client's check for stuck samples would mistake a busy machine for a broken one.
   sample_enable_stuck_detection: false,
 } as const;
 

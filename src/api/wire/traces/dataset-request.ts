@@ -1,4 +1,4 @@
-// API format of requests that make training files of traced chats, and of their answers.
+// API format of requests that make training files from traced chats, and of their answers.
 import { Type, type Static } from "typebox";
 import { newFindings, report } from "../../../base/validation/findings.ts";
 import type { DatasetRequest, TracedDataset } from "../../../train/rewards/traces/traced-dataset.ts";

@@ -1,6 +1,5 @@
-// Options of other trainers that Hone's trainer does not have. A value that asks for the behaviour of Hone's
-// trainer is accepted. Any other value is refused, because a refused job is better than a job that does not train as its options
-// say.
+// Options of other trainers that Hone's trainer does not have. A value is accepted if it asks for something that Hone's
+// trainer does anyway. All other values are refused, so that no job ignores its options.
 import type { TProperties } from "typebox";
 import { Type } from "typebox";
 import { isObject, report, type Findings } from "../../../base/validation/findings.ts";

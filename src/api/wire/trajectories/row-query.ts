@@ -80,8 +80,8 @@ export interface RowSelection {
 /**
  * Returns the selection of rows that a query describes.
  *
- * @throws ServiceError `invalid` for an invalid time, for metadata without `=`, or for the id of a job with logs as
- * source, or of a log with jobs
+ * @throws ServiceError `invalid` for an invalid time, for metadata without `=`, or if `job_id` is sent for the source
+ *   `logs`, or `log_id` for the source `jobs`
  */
 export function rowSelection(query: RowQuery): RowSelection {
   const { log_id: logId, job_id: jobId } = query;

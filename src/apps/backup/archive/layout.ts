@@ -5,8 +5,8 @@ import { invalid } from "../../../base/domain/service-error.ts";
 export const manifestName = "manifest.json";
 export const sumsName = "SHA256SUMS";
 /**
- * Marker file of an unfinished archive. Without it, the files of an interrupted backup could not be told from the
- * user's own files.
+ * Marker file of an unfinished archive. Without it, the files of an interrupted backup could not be distinguished from
+ * the user's own files.
  */
 export const unfinishedName = ".unfinished-archive";
 

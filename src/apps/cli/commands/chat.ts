@@ -94,8 +94,8 @@ export function toServerModelName(name: string): string {
 }
 
 /**
- * Asks each line of the input until the input ends. Ctrl-C aborts an answer in progress; at the prompt, it ends the
- * conversation.
+ * Sends each line of the input as a question, until the input ends. Ctrl-C aborts an answer in progress; at the prompt,
+ * it ends the conversation.
  */
 async function converse(asked: Conversation, { json }: ChatSettings): Promise<void> {
   // The prompt appears only in a terminal, because a program that reads the output expects only answers.

@@ -150,8 +150,8 @@ export function addModelsCommand(program: Command): void {
 }
 
 /**
- * Formats a base model's state and its maximum memory: first that of the model itself, then the maximum size of its KV
- * cache, which `hone top` shows too.
+ * Formats a base model's state and its maximum memory, as two numbers: the memory without the KV cache, and the maximum
+ * size of the KV cache.
  */
 function memoryText({
   value,

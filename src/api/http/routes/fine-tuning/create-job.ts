@@ -69,7 +69,7 @@ const modelPaths = {
   forbidden: ["body", "model"],
 };
 
-/** Place for the lines of a file that is not on this server, for the error message. */
+/** For error messages about a file that is not on this server: how to send the data instead. */
 const otherWay = "a file that you upload to /v1/files";
 
 interface Examples {

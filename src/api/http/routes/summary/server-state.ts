@@ -1,11 +1,12 @@
-// State of the server for its summary. All readers share one reading, so that open pages cost the server nothing more.
+// State of the server for its summary. All clients share one snapshot, so that many open dashboards cost the server no
+// more than one.
 import type { Clock } from "../../../../base/domain/clock.ts";
 import type { MetricReading } from "../../../../base/telemetry/metrics.ts";
 import { baseMetrics, type BaseMetric } from "../../../wire/summary/server-summary.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { checkParts, healthOf } from "../health.ts";
 
-/** Time in milliseconds for which a reading of the metrics, and one of the parts, is reused. */
+/** Times in milliseconds for which the server reuses the last metrics, and the last check of its parts. */
 const [metricsMs, partsMs] = [1500, 10_000];
 
 const memory = "hone_model_memory_bytes";

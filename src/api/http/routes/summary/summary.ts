@@ -9,7 +9,7 @@ import { finishStream, openEventStream } from "../../event-reply.ts";
 import { abandonedSignal } from "../../request-scope.ts";
 import { serverStateOf } from "./server-state.ts";
 
-/** Time in milliseconds between two looks for changes. */
+/** Interval in milliseconds at which a stream looks for changes. */
 const everyMs = 2000;
 const jobsMax = 10;
 

@@ -3,12 +3,13 @@ import type { QueryLimits } from "../../../../base/domain/feedback-query/query-l
 import { ServiceError } from "../../../../base/domain/service-error.ts";
 
 /**
- * Budget of nesting, operations and literals that one query has left. The call that first exceeds a limit throws
- * `unsupported`.
+ * Remaining budget of one query: levels of nesting, operations, and bytes of literals. The call that first exceeds a
+ * limit throws `unsupported`.
  */
 export interface QueryBudget {
   /**
-   * Counts an operation or operand that begins. Those that begin before its `leave` count as nested in it.
+   * Called when the reader begins an operation or operand; `leave` is called when it ends. Operations and operands that
+   * begin between the two calls count as nested.
    *
    * @returns false if a limit was exceeded earlier, otherwise true
    */

@@ -1,6 +1,6 @@
 // Converts a query in the feedback query language, `{"$expr": <operation>}`, to a condition. Anything outside the
-// language is a fault of shape; an operation of the language that this server lacks is unsupported. All faults of shape
-// are reported with their paths; if there are none, all unsupported operations are.
+// language is a fault of shape. An operation that the language has, but this server lacks, is unsupported. The error
+// lists all faults of shape or, if there are none, all unsupported operations.
 import {
   all,
   asCondition,
