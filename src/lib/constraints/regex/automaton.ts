@@ -27,8 +27,8 @@ interface Way {
 }
 
 /**
- * Priority queue of search nodes, ordered by estimated total text length; nodes with equal estimates are taken last
- * in, first out.
+ * Priority queue of search nodes, ordered by estimated total text length. Of nodes with equal estimates, the last one
+ * added is taken first.
  */
 class ShortestFirst {
   readonly #byLength: Way[][] = [];

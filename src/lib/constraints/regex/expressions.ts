@@ -72,7 +72,7 @@ interface Facts {
   readonly depth: number;
   /** Largest repetition count in the expression. */
   readonly countMax: number;
-  /** Superset of the bytes that a match can begin with. Most derivatives are skipped by this check. */
+  /** Superset of the bytes that a match can begin with. Checking it first saves computing most derivatives. */
   readonly firsts: ByteSet;
   /** Approximate minimum length of a match in bytes. It is too large if the parts of a conjunction can share bytes. */
   readonly lengthAhead: number;
@@ -82,7 +82,7 @@ interface Facts {
   readonly farthestEnd: number;
 }
 
-/** An intersection that only restricts the number of characters in the matches of a plain expression. */
+/** An intersection of a plain expression with a limit on the number of characters. */
 interface Bounded {
   readonly of: Expression;
   /**

@@ -28,10 +28,13 @@ export function multipleOf(divisor: number, scale: number): Multiple {
   return { divisor, scale, remainder: 0, fractionDigits: -1, digitsLeft: multipleDigitsMax };
 }
 
-/** Largest divisor of a common multiple: up to it, the products that compute the remainder are exact in a double. */
+/**
+ * Largest divisor of a common multiple. Up to this divisor, the products that compute the remainder are exact in a
+ * double.
+ */
 const commonDivisorMax = 1e6;
 
-/** Returns the state that accepts the continuations which both states accept; null if no single state does. */
+/** Returns the state that accepts exactly the continuations that both states accept; null if no single state does. */
 export function commonMultiple(one: Multiple, other: Multiple): Multiple | null {
   const { divisor: common, factor } = bezout(one.divisor, other.divisor);
   const divisor = (one.divisor / common) * other.divisor;

@@ -21,7 +21,7 @@ export function startMatch(texts: readonly string[]): StringMatch | null {
 /** True if the string denotes one of the texts when it ends here. */
 export const denotesText = ({ range, escape }: StringMatch): boolean => escape === "" && endsHere(range);
 
-/** Returns a number of bytes that exceeds the remaining length of each text, written literally. */
+/** Returns a number of bytes greater than the remaining length of each text, if the text is written without escapes. */
 export const maxLengthBound = ({ range: { texts, from, to, depth } }: StringMatch): number =>
   texts.slice(from, to).reduce((most, { length }) => Math.max(most, length), 0) - depth + 1;
 

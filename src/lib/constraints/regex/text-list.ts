@@ -12,7 +12,7 @@ export interface TextRange {
   readonly depth: number;
 }
 
-/** Maximum number of texts for which `leastLength` looks for the shortest. */
+/** Maximum number of texts among which `leastLength` searches for the shortest. */
 const fewTexts = 16;
 
 /** Returns the range of all texts, of which there must be at least one. */

@@ -19,7 +19,7 @@ export interface Start {
   readonly rest: Stacks;
 }
 
-/** A symbol that a production may begin with, and the symbols of the production after it. */
+/** A symbol that a production may begin with, and the symbols after it in the production. */
 interface Corner {
   readonly symbol: GrammarSymbol;
   readonly behind: Production;
@@ -88,8 +88,8 @@ export class FirstSets {
   }
 
   /**
-   * Builds the graph for a left-recursive cycle. Each path from a rule's node spells what may follow once that rule has
-   * matched, until the end of the symbol `whole`.
+   * Builds the graph for a left-recursive cycle. Each path from a rule's node lists symbols that may follow the rule,
+   * up to the end of the symbol `whole`.
    */
   #outward(
     cycle: ReadonlySet<GrammarSymbol>,
@@ -108,8 +108,8 @@ export class FirstSets {
   }
 
   /**
-   * Returns the rule and all rules in the same left-recursive cycle: rules with which this rule can begin, and which
-   * can begin with this rule.
+   * Returns all rules in the left-recursive cycle of the rule, including itself. Each rule of a cycle can begin with
+   * each other rule of the cycle.
    */
   #cycleOf(rule: GrammarSymbol): ReadonlySet<GrammarSymbol> {
     const known = this.#cycles.get(rule);
@@ -140,10 +140,7 @@ export class FirstSets {
     return corners;
   }
 
-  /**
-   * Computes whether the rule can match the empty text. For this, also computes it for all rules on which the answer
-   * depends.
-   */
+  /** Computes if the rule can match the empty text. Also computes this for all rules on which the answer depends. */
   #findEmpty(rule: GrammarSymbol): void {
     const open = new Set([rule]);
     const empty = new Set<GrammarSymbol>();
@@ -157,7 +154,7 @@ export class FirstSets {
       this.#budget.spend(1 + (productions.length >>> 2));
       if (productions.some((production) => production.every(isEmpty))) empty.add(one);
     };
-    // `look` may add symbols to `open`, which the loop then visits too.
+    // `look` may add symbols to `open`. The loop visits them, too.
     for (const one of open) look(one);
     for (let before = -1; before < open.size + empty.size;) {
       before = open.size + empty.size;

@@ -41,7 +41,7 @@ export class Machine {
   #rowCount = 0;
   readonly #known = new Map<string, ParserState>();
   readonly #opened = new Map<Stacks, ParserState>();
-  /** For each set of stacks: true if a top symbol depends on the text of the lexeme before it. */
+  /** For each set of stacks: true if a top symbol depends on the text of the preceding lexeme. */
   readonly #isRecalling: (boolean | undefined)[] = [];
 
   constructor(

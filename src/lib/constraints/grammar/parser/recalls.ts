@@ -1,5 +1,5 @@
-// Recall symbols: directly after a terminal, such a symbol stands for productions that depend on the terminal's text.
-// The text is recorded outside the lexeme, one symbol per byte, so the lexeme itself needs few lexer states.
+// Recall symbols. A recall symbol directly follows a terminal, and stands for productions that depend on the terminal's
+// text. The text is recorded outside the lexeme, one symbol per byte, so the lexeme itself needs few lexer states.
 import { present } from "../../../../base/domain/assert.ts";
 import type { GrammarSymbol, Productions, Rules } from "./rules.ts";
 
@@ -7,8 +7,9 @@ export interface Recall {
   /** Returns the productions that may follow the terminal if `text` is the terminal's text. */
   readonly behind: (text: string) => Productions;
   /**
-   * Returns the productions after a terminal of unknown text. They exclude the earlier texts, but not the unknown text.
-   * So they allow too much only if a later value repeats the unknown text, or can only be completed to that text.
+   * Returns the productions after a terminal of unknown text. They exclude the texts of earlier values, but not the
+   * unknown text. So they allow too much only if a later value repeats the unknown text, or can only be completed to
+   * that text.
    */
   readonly afterUnknown: () => Productions;
 }

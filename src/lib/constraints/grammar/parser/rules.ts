@@ -1,5 +1,5 @@
-// A context-free grammar whose terminals are expressions. Rules are created on demand, because their names may contain
-// counters and sets whose combinations would be too many to create in advance.
+// A context-free grammar whose terminals are expressions. Rules are created on demand: their names may contain counters
+// and sets, which have too many combinations to create in advance.
 import { limitExceeded } from "../../regex/limits.ts";
 import type { GrammarLimits } from "../../regex/limits.ts";
 import type { Expression } from "../../regex/expressions.ts";
@@ -22,7 +22,7 @@ export class Rules {
   readonly #made: (Productions | undefined)[];
   readonly #named = new Map<string, GrammarSymbol>();
 
-  /** @param beside rules of the same parser, whose symbol numbers this object continues */
+  /** @param beside rules of the same parser; this object continues their symbol numbers */
   constructor(limits: GrammarLimits, beside?: Rules) {
     this.#limits = limits;
     this.#makers = beside === undefined ? [] : beside.#makers;

@@ -1,5 +1,5 @@
-// A set of stacks under construction: a nondeterministic graph whose edges carry a symbol or are empty. A stack of the
-// set is the symbols on a path to a known set, followed by a stack of that known set.
+// A set of stacks under construction: a nondeterministic graph whose edges carry a symbol or are empty. Each stack of
+// the set has the symbols on a path to a known set, and below them a stack of that known set.
 import type { GrammarSymbol } from "./rules.ts";
 import type { Stacks } from "./stacks.ts";
 

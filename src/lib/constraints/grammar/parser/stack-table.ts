@@ -1,6 +1,6 @@
-// Numbers all sets of stacks that a parser has reached. Read from the top, a set is a regular language, and the set's
-// number is a state of one minimal automaton for all sets. Equal sets thus have the same number, common lower parts
-// are stored once, and left recursion becomes a cycle instead of an ever-growing set.
+// Numbers all sets of stacks that a parser has reached. The stacks of a set, read from the top, form a regular
+// language, and the set's number is a state of one minimal automaton for all sets. Equal sets thus have the same
+// number, common lower parts are stored once, and left recursion becomes a cycle instead of an ever-growing set.
 import { limitExceeded } from "../../regex/limits.ts";
 import type { GrammarLimits, StepBudget } from "../../regex/limits.ts";
 import { stronglyConnectedComponents } from "./strong-components.ts";
@@ -171,8 +171,8 @@ export class StackTable {
   }
 
   /**
-   * Assigns numbers to the drafts of a strongly connected component. All drafts that it leads to outside the component
-   * must have numbers.
+   * Assigns numbers to the drafts of a strongly connected component. Drafts outside the component that it leads to must
+   * already have numbers.
    */
   #number(cycle: readonly Draft[], numbers: Map<Draft, Stacks>): void {
     const places = new Map(cycle.map((draft, index) => [draft, memberAt(index)]));

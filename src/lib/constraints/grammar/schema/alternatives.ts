@@ -16,13 +16,13 @@ export interface Algebra {
   shapes(goal: Goal): readonly Shape[];
 }
 
-/** Maximum size of a union whose shapes are not compared at all. */
+/** Unions of at most this size are not simplified further. */
 const fewShapes = 6;
 /** Maximum size of a union whose shapes are not compared pairwise; only duplicates are removed. */
 const manyShapes = 64;
 /** Cost in steps of serializing a shape and looking it up. */
 const stepsPerName = 4;
-/** Number of comparisons per step. Most comparisons end at the first difference. */
+/** Base-2 logarithm of the number of comparisons per step. Most comparisons end at the first difference. */
 const comparisonsPerStepLog2 = 4;
 
 /** Returns shapes for the same values, without the shapes that are known to be redundant. */
@@ -37,8 +37,8 @@ export function simplifyUnion(algebra: Algebra, shapes: readonly Shape[]): reado
 const isOpenString = (shape: Shape): shape is StringShape => shape.type === "string" && shape.values === null;
 
 /**
- * Merges strings described by expressions, rather than by lists of values, into one shape at the position of the
- * first.
+ * Merges strings that are described by expressions into one shape, at the position of the first. Strings with a list of
+ * values stay as they are.
  */
 function withOneString({ texts }: Algebra, shapes: readonly Shape[]): readonly Shape[] {
   const strings = shapes.filter(isOpenString);

@@ -1,5 +1,5 @@
 // Computes the complement of a list of shapes, again as shapes: for each type, the values that violate every shape of
-// that type. Refuses complements that shapes cannot express, naming the keyword that would have to be negated.
+// that type. If shapes cannot express the complement, the refusal names the keyword that would have to be negated.
 import { unreachable } from "../../../../base/domain/assert.ts";
 import type { ConstraintRefusal } from "../../regex/limits.ts";
 import { anyValue, noValue } from "./goals.ts";

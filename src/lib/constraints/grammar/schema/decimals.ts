@@ -1,5 +1,5 @@
-// Decimal numbers as texts. Bounds, equality and multiples are expressions over digits, so the intersection or
-// complement of numbers is that of their texts. Only unconstrained numbers may be written with an exponent.
+// Decimal numbers as texts. Bounds, equality and multiples are expressions over digits, so the intersection and the
+// complement of sets of numbers are those of their texts. Only unconstrained numbers may be written with an exponent.
 import { present } from "../../../../base/domain/assert.ts";
 import { ExactNumber, isExactList, isExactObject } from "../../../../base/domain/text/exact-json.ts";
 import type { ExactJson } from "../../../../base/domain/text/exact-json.ts";
@@ -20,7 +20,10 @@ export interface NumberTexts {
   readonly decimal: Expression;
   /** Integers without a fraction. */
   readonly integer: Expression;
-  /** The shortest form of each number without an exponent, and of each integer: one text per number. */
+  /**
+   * Matches each number in its shortest form without an exponent, so each number has one text. `shortestInteger`
+   * matches only integers.
+   */
   readonly shortest: Expression;
   readonly shortestInteger: Expression;
   /** Numbers with at most as many digits as a double holds exactly. */
@@ -222,7 +225,9 @@ export function withDoubles(value: ExactJson): ExactJson {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withDoubles(inner)]));
 }
 
-/** True if 1, and therefore each integer, is a multiple of a positive number in the format of `plainDecimal`. */
+/**
+ * True if 1 is a multiple of a positive number in the format of `plainDecimal`. Then each integer is a multiple of it.
+ */
 export function dividesOne(decimal: string): boolean {
   const [whole, behind = ""] = decimal.split(".");
   return 10n ** BigInt(behind.length) % BigInt(whole + behind) === 0n;

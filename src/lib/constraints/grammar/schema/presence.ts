@@ -25,7 +25,7 @@ export function mergeByPresence(texts: Texts, shapes: readonly Shape[]): readonl
     united = eitherOf(united, cases.get(shape) ?? []);
     if (united === null) return shapes;
   }
-  // The merged shapes require nothing but clauses, so their properties may have any value.
+  // The merged shapes have no requirements except clauses, so their properties may have any value.
   const declared = new Map(
     united.flat().map(({ name }): [string, Declared] => [name, { name, goal: anyValue, isRequired: false }]),
   );
@@ -91,7 +91,8 @@ export function presenceOf(declared: { readonly goal: Goal; readonly isRequired:
 }
 
 /**
- * Moves clauses with only one remaining possibility into the shape's properties. Returns null if a clause cannot hold.
+ * Moves each clause with only one remaining possibility into the shape's properties. Returns null if a clause cannot
+ * hold.
  */
 export function resolveClauses(shape: ObjectShape): ObjectShape | null {
   if (shape.clauses.length === 0) return shape;

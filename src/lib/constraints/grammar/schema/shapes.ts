@@ -26,11 +26,11 @@ export interface NumberShape {
   /** Decimal texts of the allowed numbers, in any notation; null if all numbers are allowed. */
   readonly within: Expression | null;
   /**
-   * True if the numbers must be multiples of some number. They then have few digits, because JSON readers can check
+   * True if the numbers must be multiples of some number. Such numbers have few digits, because JSON readers can check
    * multiples only up to the digits that their number type holds.
    */
   readonly isShort: boolean;
-  /** A superset of the allowed numbers, as far as it is known; ignored if the shape has `values`. */
+  /** Bounds and step that all allowed numbers are known to satisfy; ignored if the shape has `values`. */
   readonly span: Span;
   /** All allowed numbers, as decimal texts; null if `within` describes them. */
   readonly values: readonly string[] | null;

@@ -1,5 +1,5 @@
-// Compiles a structural tag to productions. The compiler leaves out formats that no text satisfies, so generation
-// reaches no dead end: it never begins a tag with unsatisfiable content, nor writes the tag's trigger.
+// Compiles a structural tag to productions. Leaves out formats that no text satisfies, so generation reaches no dead
+// end: it never writes a tag with unsatisfiable content, nor the tag's trigger.
 import { unreachable } from "../../../../base/domain/assert.ts";
 import type { ConstraintRule } from "../../../../base/domain/constraint.ts";
 import { ConstraintRefusal } from "../../regex/limits.ts";
@@ -32,7 +32,7 @@ export function compileTags(
 
 /** Context of a format in its enclosing tag. */
 interface Surroundings {
-  /** Ends of the enclosing tag. Free text must not contain those ends that are not empty. */
+  /** Ends of the enclosing tag. Free text must not contain a non-empty end. */
   readonly ends: readonly string[];
   /** True if the format is the last one in the tag, so that an end of the tag must follow it. */
   readonly closes: boolean;
@@ -261,7 +261,9 @@ class TagCompiler {
 
 const filled = (texts: readonly string[]): readonly string[] => texts.filter((text) => text !== "");
 
-/** Runs a reader of the content at `place`, and prepends this location to that of a refusal. */
+/**
+ * Runs `read` on the content at `place`. If it refuses the content, prepends `place` to the location in the refusal.
+ */
 function within<T>(place: string, read: () => T): T {
   try {
     return read();

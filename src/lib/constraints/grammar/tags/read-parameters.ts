@@ -1,5 +1,5 @@
-// Reads parameters between tags in a structural tag, the form in which Qwen3-Coder writes a tool call's arguments.
-// Turns an object's schema into one tag per property.
+// Reads the format of a structural tag that writes each parameter between tags. Qwen3-Coder writes the arguments of a
+// tool call in this form. Turns an object's schema into one tag per property.
 import {
   parametersRefusal,
   parametersTag,

@@ -1,6 +1,6 @@
-// Parses a structural tag in both forms: `{format}`, a tree of formats, and the older `{structures, triggers}`, free
-// text with tags. Formats that constrain tokens instead of text, and unknown notations for a schema's values, are
-// refused by name.
+// Parses a structural tag in either form: `{format}`, a tree of formats, or the older `{structures, triggers}`, free
+// text with tags. Refuses formats that constrain tokens instead of text, and unknown notations for a schema's values;
+// the refusal names them.
 import type { ConstraintRule } from "../../../../base/domain/constraint.ts";
 import { exactJsonText } from "../../../../base/domain/text/exact-json.ts";
 import type { ExactJson } from "../../../../base/domain/text/exact-json.ts";

@@ -1,6 +1,6 @@
-// Doubtful tokens: a token is doubtful if it ends a lexeme whose text is recorded, and continues after the lexeme. A
-// cached mask is right for any recorded text unless the continuation of such a token repeats that text. So doubtful
-// tokens are checked separately.
+// Doubtful tokens. A token is doubtful if it ends a lexeme whose text is recorded, and has further bytes after the
+// lexeme. A cached mask is right for any recorded text, except that these further bytes may repeat the recorded text,
+// so doubtful tokens are checked separately.
 
 export interface Doubt {
   readonly token: number;
@@ -9,8 +9,8 @@ export interface Doubt {
   /** Number of the token's bytes that belong to the lexeme. */
   readonly leftAt: number;
   /**
-   * True if, after the token, another recorded lexeme has begun that at most one text can complete. That text may be
-   * this lexeme's text.
+   * True if the token begins another recorded lexeme that at most one text can complete. This text may equal the text
+   * of the ended lexeme.
    */
   readonly isScarce: boolean;
 }

@@ -32,7 +32,10 @@ export interface BorrowedTails {
   readonly excluded: ReadonlySet<number>;
 }
 
-/** Walk from the state to which most harmless bytes lead, both from the walked state and from that state itself. */
+/**
+ * The walk to copy from. Most harmless bytes lead to its state, both from the state that is being walked and from its
+ * state itself.
+ */
 interface BorrowedWalk {
   readonly state: LexerState;
   readonly bits: Uint32Array;
@@ -159,8 +162,8 @@ export class LexemeWalker {
       }
       path[depth] = after;
       borrowedPath[depth] = borrowed === null ? deadState : automaton.next(borrowedPath[depth - 1], byte);
-      // Once this walk's path and the borrowed path are in the same state, both walks have equal results for the
-      // subtree, so they are borrowed. `after` is not dead here, so neither is the equal state.
+      // Both paths have reached the same state, so both walks have equal results for the subtree, and the results are
+      // borrowed. `after` is not dead here, so neither is the equal state.
       const isSame = after === borrowedPath[depth];
       const isAll = !isSame && this.#takesAllBelow(nodes, node, path);
       if (isSame || (isAll && borrowed !== null && this.#takesAllBelow(nodes, node, borrowedPath))) {

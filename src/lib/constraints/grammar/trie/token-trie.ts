@@ -23,8 +23,8 @@ export interface TrieNodes {
   /** Tokens in the order of their end nodes; tokens with equal bytes share a node. */
   readonly tokens: Int32Array;
   /**
-   * For each node, the number of tokens that precede the node's own in `tokens`; the last element is the total. Two
-   * elements delimit the tokens of a node or of a subtree.
+   * For each node, the number of tokens that precede the node's own tokens in `tokens`; the last element is the total.
+   * Two elements delimit the tokens of a node or of a subtree.
    */
   readonly tokensBefore: Int32Array;
   /**
@@ -32,7 +32,7 @@ export interface TrieNodes {
    * tokens.
    */
   readonly heightOf: Uint8Array;
-  /** For each node, the first node from there on whose byte is not harmless; the last element is `nodeCount`. */
+  /** For each node, the first node at or after it whose byte is not harmless; the last element is `nodeCount`. */
   readonly oddFrom: Int32Array;
 }
 

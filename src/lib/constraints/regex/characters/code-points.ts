@@ -35,7 +35,7 @@ export function intersectPoints(one: CodePoints, other: CodePoints): CodePoints 
     const low = Math.max(one[at], other[otherAt]);
     const high = Math.min(one[at + 1], other[otherAt + 1]);
     if (low <= high) common.push(low, high);
-    // Advance past the range that ends first, since it overlaps nothing further.
+    // Skips the range that ends first, because it overlaps no further range.
     if (one[at + 1] < other[otherAt + 1]) at += 2;
     else otherAt += 2;
   }

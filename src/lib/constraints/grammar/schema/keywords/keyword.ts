@@ -66,7 +66,7 @@ export function subschemas(
   return value.map((schema: ExactJson, index) => subschema(context, schema, `${pointer}/${index}`));
 }
 
-/** Returns the subschemas in an object, by name. */
+/** Returns the subschemas in an object, with their names. */
 export function namedSchemas(
   context: KeywordContext,
   value: ExactJson | undefined,

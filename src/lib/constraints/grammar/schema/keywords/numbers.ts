@@ -10,8 +10,8 @@ import { malformed, ofType, refused, simpleKeyword } from "./keyword.ts";
 import type { KeywordContext, Keyword, ReadKeyword } from "./keyword.ts";
 
 /**
- * Returns the reader of a bound, `minimum` or `maximum`. As in draft 4, the exclusive keyword may be a boolean that
- * makes this bound exclusive.
+ * Returns the reader of a bound, `minimum` or `maximum`. In draft 4, the exclusive keyword is a boolean that makes this
+ * bound exclusive.
  */
 function bound(side: "atLeast" | "atMost", exclusiveKeyword: string): ReadKeyword {
   return (context, value, { pointer, schema, keyword }) => {
@@ -45,7 +45,7 @@ export const numberKeywords: Readonly<Record<string, ReadKeyword>> = {
 
 const wholeNumbers = { isInteger: true, within: null, span: { ...everywhere, step: 1 } };
 
-/** True if the type allows only those numbers that are integers. */
+/** True if the type allows integers, but no other numbers. */
 function isWhole(type: ExactJson | undefined): boolean {
   const types = [type ?? "number"].flat();
   return types.includes("integer") && !types.includes("number");

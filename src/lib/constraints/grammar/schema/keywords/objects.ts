@@ -76,7 +76,10 @@ function readMembers(context: KeywordContext, { place, schema }: KeywordPlace): 
   return objects(context, { declared, rules, evaluated }, pointer);
 }
 
-/** Returns rules for names. Patterns may overlap, so the names are divided by the set of patterns that they match. */
+/**
+ * Returns rules for names. Patterns may overlap, so the rules divide the names into groups that match the same
+ * patterns.
+ */
 function nameRules(
   { goals, texts, compilation }: KeywordContext,
   described: readonly { readonly names: NameRule["names"]; readonly goal: Goal }[],

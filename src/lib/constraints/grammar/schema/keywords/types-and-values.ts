@@ -13,7 +13,7 @@ import type { KeywordContext, ReadKeyword } from "./keyword.ts";
 export const typeKeywords: Readonly<Record<string, ReadKeyword>> = {
   type(context, value, { pointer, schema }) {
     const names: readonly ExactJson[] = Array.isArray(value) ? value : [value];
-    // OpenAPI 3.0 has no null type, but the keyword `nullable`.
+    // OpenAPI 3.0 has no null type. It has the keyword `nullable` instead.
     const all = schema.nullable === true ? [...names, "null"] : names;
     return simpleKeyword(shapesOfTypes(context, all, pointer), pointer);
   },

@@ -63,7 +63,7 @@ export const afterItem = ({ index, counts }: ArrayProgress, { countedBy }: ItemW
   counts: counts.map((count, counter) => (countedBy.includes(counter) ? count + 1 : count)),
 });
 
-/** Caps the progress at the point from which larger numbers make no difference. */
+/** Caps the index and the counts at the numbers above which they make no difference. */
 export function bounded({ min, max, items, counters }: ArrayPlan, progress: ArrayProgress): ArrayProgress {
   const indexMax = max === Number.POSITIVE_INFINITY ? Math.max(items.length, min, 1) : max;
   const counts = progress.counts.map((count, at) => Math.min(count, countMax(counters[at])));
@@ -131,7 +131,7 @@ function canFinishRest(plan: ArrayPlan, progress: ArrayProgress, ways: readonly 
       mayClose(plan, isFillable ? { ...place, index: Math.max(place.index, plan.min) } : place);
     if (places.some(isDone)) return true;
     places = progressAfter(plan, places, ways);
-    // If no such item exists, each item increases a limited counter, so the loop terminates without this filter.
+    // If each item increases a limited counter, the loop ends without this filter.
     if (isFillable) places = places.filter(({ counts }) => isNew(seen, counts.join(",")));
   }
   return false;

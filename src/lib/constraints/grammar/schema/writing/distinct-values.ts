@@ -1,6 +1,7 @@
-// Rules of arrays with unique items, if these may be arrays or objects. Each item is compared with the earlier ones
-// while it is written, and the rules exclude paths that can only lead to an equal value. Scalars are written in their
-// shortest form, names do not repeat and their order does not matter, so values differ if their texts do.
+// Writes the rules of arrays with unique items if the items may be arrays or objects. Each item is compared with the
+// earlier ones while it is written, and the rules exclude paths that can only lead to an equal value. Scalars are
+// written in their shortest form, names do not repeat and their order does not matter, so values differ if their texts
+// do.
 import { terminal } from "../../parser/rules.ts";
 import type { GrammarSymbol, Productions } from "../../parser/rules.ts";
 import type { Expression } from "../../../regex/expressions.ts";
@@ -67,8 +68,8 @@ type Slot = {
 interface Way {
   readonly symbols: readonly GrammarSymbol[];
   /**
-   * State after the symbols. Null at the end of the outermost array, and if the last symbol is a recall symbol, which
-   * leads to the next state itself.
+   * State after the symbols. Null at the end of the outermost array. Also null if the last symbol is a recall symbol,
+   * because that symbol itself leads to the next state.
    */
   readonly to: Container | Slot | null;
 }

@@ -18,8 +18,8 @@ export interface ObjectPlan {
   readonly min: number;
   readonly max: number;
   /**
-   * Number of needs (requirements for at least one property of a kind) that undeclared names must satisfy; `wanted` has
-   * the names that satisfy some of these needs.
+   * Number of needs that undeclared names must satisfy. A need is a requirement for at least one property of a kind.
+   * `wanted` lists names that satisfy some of these needs.
    */
   readonly wantCount: number;
   readonly wanted: readonly WantedName[];
@@ -123,7 +123,7 @@ export function planObjects(
   });
 }
 
-/** True if `min` or `max` depends on the number of properties that the clauses leave open. */
+/** True if an object can violate `min` or `max` through its number of optional properties. */
 function isCounted({ declared, rules, min, max }: ObjectShape): boolean {
   const hasRoom = max === Number.POSITIVE_INFINITY || (rules.length === 0 && declared.length <= max);
   return !hasRoom || min > declared.filter(({ isRequired }) => isRequired).length;
@@ -208,8 +208,8 @@ function narrowed<T extends NameRule>(
 }
 
 /**
- * True if names must not repeat, because a repeated name counts only once and JSON parsers keep only its last value. A
- * minimum for which one undeclared name suffices needs no such restriction.
+ * True if names must not repeat, because a repeated name counts only once and JSON parsers keep only its last value. If
+ * one undeclared name is enough for the minimum, names may repeat.
  */
 function mustDiffer({ declared, rules, min, wantCount }: ObjectPlan): boolean {
   const requiredCount = declared.filter(({ isRequired }) => isRequired).length;

@@ -56,8 +56,7 @@ export class UsedTexts {
   }
 
   /**
-   * True if at least `count` of the given texts are unused, regardless of which texts the used texts with unknown
-   * content are.
+   * True if at least `count` of the given texts are unused, even if each used text with unknown content is one of them.
    */
   leaves(texts: Expression, count: number): boolean {
     const { automaton } = this.#compilation;
