@@ -149,13 +149,13 @@ export interface CacheAttentionResults {
  * that read one cache, with the same bits.
  * - The cache is only an input. If it were also an output, the runtime would copy it in each run.
  * - The new token comes first in the softmax, so a larger cache only adds zeros to the end of its sums. A row's result
- * is bit for bit independent of the other rows and the capacity, if capacities are multiples of 64 and exceed all past
- * lengths.
+ *   is bit for bit independent of the other rows and the capacity, if capacities are multiples of 64 and exceed all
+ *   past lengths.
  * - Each query head is a matrix of one row, broadcast over its key head. Products of one row read the cache in place;
- * products of a few rows first pack all of it (measured: twice to four times slower).
+ *   products of a few rows first pack all of it (measured: twice to four times slower).
  *
- * @param inputs q [B, T, Hq*K]; k and v [B, T, Hkv*K]; cacheKeys and cacheValues [B, Hkv, C, K], or as in `cacheDims`,
- * which products of one token per row use unchanged
+ * @param inputs q [B, T, Hq*K]; k and v [B, T, Hkv*K]; cacheKeys and cacheValues [B, Hkv, C, K], or in the shape of
+ *   `cacheDims`, which products of one token per row use unchanged
  * @param options.mask `cacheMask` of B*T past lengths and the same C
  * @returns attention [B, T, Hq*K], and the new keys and values, each [B, Hkv, 1, 1, K], or [B, T, Hkv, 1, 1, K]
  */

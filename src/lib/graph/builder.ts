@@ -668,10 +668,7 @@ function absoluteAxes(x: Value, axes: readonly number[] | undefined): readonly n
     : axes.map((axis) => absoluteAxis(x, axis)).sort((left, right) => left - right);
 }
 
-/**
- * Cache of the key of each long list of numbers, such as a constant's values, because a graph may use one list many
- * times.
- */
+/** Cached keys of long lists of numbers, such as a constant's values, because a graph may use a list many times. */
 const listKeys = new WeakMap<readonly unknown[], string>();
 const longListLength = 64;
 

@@ -16,7 +16,7 @@ export const chunkSize = 64;
 export interface ChunkedDeltaOptions {
   readonly heads: number;
   readonly scale: number;
-  /** Number of chunks, which together have room for all positions. */
+  /** Number of chunks. Together they have room for all positions. */
   readonly chunks: Dimension;
 }
 
@@ -97,9 +97,9 @@ export function cumulativeDecays(builder: GraphBuilder, logDecay: Value): ChunkD
 }
 
 /**
- * Returns the decays from the column's position to the row's, `between` [..., C, C], with their logarithms `sums`, and the
- * logarithms `sinceStart` [..., C, 1]. Computes the decay between two positions as a sum over the positions between them.
- * The difference of two sums since the start would lose digits, because a state may decay within few positions.
+ * Returns the decays `between` [..., C, C] from the column's position to the row's, their logarithms `sums`, and the
+ * logarithms `sinceStart` [..., C, 1]. Computes the decay between two positions as a sum over the positions between
+ * them. The difference of two sums since the start would lose digits, because a state may decay within few positions.
  *
  * @param logDecay logarithm of each position's decay, [..., C, 1]
  */

@@ -12,7 +12,7 @@ export interface ChunkedGatedOptions {
   /** Number of heads of queries and keys; each of them belongs to several consecutive heads of values. */
   readonly keyHeads: number;
   readonly heads: number;
-  /** Number of chunks, which together have room for all positions. */
+  /** Number of chunks. Together they have room for all positions. */
   readonly chunks: Dimension;
   /** Number of positions in a chunk. */
   readonly size?: number;
@@ -50,11 +50,11 @@ export function chunkedGated(
 }
 
 /**
- * Returns the state before each chunk, [B, G, H/G, N, K, V]. The states after chunks are sums over earlier chunks,
- * which one product computes.
+ * Returns the state before each chunk, [B, G, H/G, N, K, V]. One product computes all states, as sums over earlier
+ * chunks.
  *
  * @param written numbers that each chunk adds to the state, [B, G, H/G, N, K, V]; `logDecay` of each chunk is [B, G,
- * H/G, N, 1, 1]
+ *   H/G, N, 1, 1]
  */
 function statesBefore(builder: GraphBuilder, written: Value, logDecay: Value): Value {
   const [rows, keyHeads, perKey, chunks, keySize, valueSize] = written.shape;

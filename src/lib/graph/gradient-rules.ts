@@ -23,7 +23,7 @@ export interface Backward<K extends OpKind> extends Omit<RecomputedBackward, "in
   readonly outputs: readonly Value[];
 }
 
-/** For each operand a function that adds its gradient to the graph; undefined if the operand has no gradient. */
+/** For each operand, a function that adds the operand's gradient to the graph; undefined if the operand has none. */
 export type Contributions = readonly ((() => Value) | undefined)[];
 
 export type GradientRule<K extends OpKind> = (operation: Backward<K>) => Contributions;
@@ -31,7 +31,7 @@ export type GradientRule<K extends OpKind> = (operation: Backward<K>) => Contrib
 /** Marks operations whose results have no derivative with respect to their operands. */
 export const NOT_DIFFERENTIABLE = "not differentiable";
 
-/** Gradient rule of each kind, or the mark that it has none. */
+/** Gradient rule of each operation kind, or `NOT_DIFFERENTIABLE`. */
 export const gradientRules: {
   readonly [K in OpKind]: GradientRule<K> | typeof NOT_DIFFERENTIABLE;
 } = {
@@ -289,7 +289,7 @@ function binary<K extends OpKind>(
   };
 }
 
-/** Gives the gradient to the selected operand; if the operands are equal, each gets half, as in PyTorch. */
+/** Passes the gradient to the selected operand. If the operands are equal, each gets half, as in PyTorch. */
 function extremum(comparison: "greater" | "less"): GradientRule<"maximum" | "minimum"> {
   return binary(({ builder, a, b, gradient }) => {
     const half = builder.multiply(gradient, 0.5);
@@ -365,7 +365,7 @@ function flattenRows(builder: GraphBuilder, x: Value): Value {
   return builder.reshape(x, [count, dimensionAt(x.shape, -1)]);
 }
 
-/** Gives a reduced tensor its reduced axes again, with size 1. */
+/** Restores the reduced axes of a reduced tensor, with size 1. */
 function restoreAxes(builder: GraphBuilder, reduced: Value, x: Value, axes: readonly number[]): Value {
   return builder.reshape(
     reduced,

@@ -50,8 +50,8 @@ class BackwardWalk {
    * Walks operations from last to first, and adds each operation's contribution to the gradients of its operands.
    *
    * @param gradients gradients by value id; this function adds to this map
-   * @param valueOf returns the value to use in a gradient rule instead of a value of the forward pass; with
-   * recomputation, its recomputed copy
+   * @param valueOf maps a value of the forward pass to the value that a gradient rule reads; with recomputation, a
+   *   recomputed copy
    */
   pullBack(nodes: readonly Node[], gradients: Map<number, Value>, valueOf: (value: Value) => Value): void {
     // Iterates over a copy, because rules append to the builder's nodes.

@@ -1,7 +1,7 @@
 /**
  * A tensor program as an immutable value: operations in topological order, built with `GraphBuilder`. An operation's
- * kind determines its attributes (`OpAttributes`). Shapes, gradients, lowering and interpretation are records over all
- * kinds, so that a missing rule does not compile.
+ * kind determines its attributes (`OpAttributes`). Shapes, gradients, lowering and interpretation each have a record
+ * with one rule per kind, so that a missing rule does not compile.
  */
 import type { Dimension, Shape } from "./dimension.ts";
 

@@ -26,7 +26,7 @@ export function recomputed<Inputs extends readonly Value[]>(
   return builder.recomputed(result, inputs, captured);
 }
 
-/** Access to the backward walk for the operation `recomputed`, whose gradient is one step of that walk. */
+/** Access to the backward walk for the operation `recomputed`. Its gradient is one step of that walk. */
 export interface RecomputedBackward {
   readonly builder: GraphBuilder;
   /** Forward operands of the operation `recomputed`. */

@@ -1,9 +1,6 @@
 // The error of a template, for the template's author: a message, to which the interpreter adds the line.
 
-/**
- * Fault of a template, for which Jinja would refuse the template too. It has Jinja's own message if that message
- * helps.
- */
+/** Fault of a template that Jinja would refuse, too. Has Jinja's own message if that message helps. */
 export class TemplateFault extends Error {
   /** Line in the source; null until it is known. */
   line: number | null;

@@ -38,7 +38,10 @@ export interface StoredTensor<Type extends StoredType = StoredType> {
   readonly rearranged?: Rearrangement;
   /** Tensors that together hold this tensor's rows, one tensor after the other; absent if it is stored as a whole. */
   readonly pieces?: readonly StoredTensor[];
-  /** Scales of the blocks of a tensor of type MXFP4 that are stored elsewhere; absent if each block has its own. */
+  /**
+   * Location of the block scales of an MXFP4 tensor if they are stored separately; absent if each block contains its
+   * scale.
+   */
   readonly blockScales?: Pick<StoredTensor, "file" | "offset" | "byteLength">;
 }
 
@@ -115,7 +118,7 @@ export function rowsOf<Type extends StoredType>(
   return { ...rows, rearranged: { kind: "paired-rows", headCount: count / together } };
 }
 
-/** Returns the tensor that consists of the rows of others; its location is that of the first. */
+/** Joins tensors along their first axis to one tensor. Its location is that of the first tensor. */
 export function joinedRows(
   name: string,
   pieces: readonly StoredTensor[],

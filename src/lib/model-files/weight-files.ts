@@ -18,8 +18,8 @@ export function readStoredTensors(folder: string): ReadonlyMap<string, StoredTen
 }
 
 /**
- * Prefixes that the names of a text model's tensors have inside a multimodal model, as older and newer programs write
- * them, and prefixes of Nemotron-H's files.
+ * Prefixes of tensor names, each with its replacement. In multimodal models, the names of the text model's tensors have
+ * additional prefixes, which differ between older and newer programs. Nemotron-H's files also have other prefixes.
  */
 const textPrefixes: readonly (readonly [RegExp, string])[] = [
   [/^language_model\.(?=model\.|lm_head\.)/, ""],

@@ -15,8 +15,8 @@ export const queriesPerBlock = 64;
 const logitsPerBlock = 2 ** 23;
 
 /**
- * Returns the number of rows per block of logits. It is smaller for large vocabularies, for less memory, but large
- * enough that each block's pass over the weights costs little.
+ * Returns the number of rows per block of logits. Large vocabularies get fewer rows, to save memory, but enough rows
+ * that each block's pass over the weights costs little.
  */
 export function rowsPerBlock(vocabularySize: number): number {
   return Math.min(256, Math.max(64, 16 * Math.floor(logitsPerBlock / vocabularySize / 16)));

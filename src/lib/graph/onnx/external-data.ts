@@ -1,5 +1,5 @@
-// An ONNX model's references to external data, including onnxruntime's entries for prepacked weights. The value of an
-// entry `prepacked…` is a key, followed by `|offset;length;checksum` for each piece of the weight. This module reads
+// An ONNX model's references to external data, including onnxruntime's entries for prepacked weights. The value of a
+// `prepacked…` entry is a key, followed by `|offset;length;checksum` for each piece of the weight. This module reads
 // and writes no data.
 import { BinaryReader, WireType } from "../../protobuf/wire.ts";
 import type { ArrangedWeight, FilePiece } from "../weight-source.ts";

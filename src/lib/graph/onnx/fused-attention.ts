@@ -81,7 +81,7 @@ class PaddedHeads {
     return this.#reshape(this.pad(split), [0, 0, heads * (this.#headSize + this.padding)]);
   }
 
-  /** Pads the last dimension of a value with four dimensions; "" stays "". */
+  /** Pads the last axis of a tensor of rank 4. Returns "" unchanged. */
   pad(x: string): string {
     if (this.padding === 0 || x === "") return x;
     const pads = this.#model.constant("int64", [8], [0, 0, 0, 0, 0, 0, 0, this.padding]);

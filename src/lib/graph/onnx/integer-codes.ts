@@ -35,7 +35,7 @@ export interface WeightCodes {
   readonly dtype: DataType;
 }
 
-/** Multiplies row codes, which stand for magnitudes of at most 1, by weights [K, N] with a scale per column. */
+/** Multiplies row codes by weights [K, N] with a scale per column. The row codes stand for magnitudes of at most 1. */
 export function codeProduct(
   model: OnnxModelWriter,
   codes: string,

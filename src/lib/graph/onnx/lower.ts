@@ -153,9 +153,9 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
   where: direct("Where"),
 
   after: ({ inputs: [x] }, [value, ...signals], lowering) => {
-    // Lowers to a reshape, which moves no data. Its target shape is 0 (keep the size) times each signal's number of
-    // elements, so it must wait for the signals. A single size of a signal would not do, because the runtime may read
-    // it from another tensor of the same size.
+    // Lowers to a reshape, which moves no data. Its target sizes are 0 (keep the size), computed as 0 times the number
+    // of elements of each signal, so it must wait for the signals. The size of a single axis would not do, because the
+    // runtime may read it from another tensor of the same size.
     const { model } = lowering;
     const { length: rank } = present(x, "an operand").shape;
     const zeros = model.constant("int64", [rank], Array<number>(rank).fill(0));

@@ -248,7 +248,7 @@ export class OnnxModelWriter {
   #once(key: string, make: () => string): string {
     const known = this.#memo.get(key);
     if (known !== undefined) return known;
-    // Other operations share the result, so it belongs to the model rather than to a loop's body.
+    // Other operations share the result, so it belongs to the model, not to a loop's body.
     const scopes = this.#scopes.splice(1);
     const name = make();
     this.#scopes.push(...scopes);

@@ -17,8 +17,8 @@ interface Extras {
 }
 
 /**
- * For each macro's body: which surplus arguments it reads. Cached, because each definition of the macro in each run
- * needs this.
+ * The surplus arguments that each macro's body reads. Cached, because each run needs them each time it defines the
+ * macro.
  */
 const extrasOf = new WeakMap<Body, Extras>();
 

@@ -70,7 +70,7 @@ export function equals(left: Value, right: Value, budget: Budget): boolean {
   return left instanceof Undefined && right instanceof Undefined;
 }
 
-/** Returns a number, where a bool is an int; null for a value that is not a number. */
+/** Returns the number of a value; a bool counts as an int. Returns null for a value that is not a number. */
 export function numberOf(value: Value): bigint | number | null {
   if (typeof value === "boolean") return value ? 1n : 0n;
   return typeof value === "bigint" || typeof value === "number" ? value : null;

@@ -1,5 +1,5 @@
-// Formats floats as Python does: with the shortest digits that parse to the same float, or with digits of the exact
-// binary value rounded half to even.
+// Formats floats as Python does: with the shortest digits that parse to the same float, or with a given number of
+// decimals. The latter are rounded half to even from the exact binary value.
 
 /** Formats a float as Python's `repr` does: 1.0, 1e-05, 1e+16, inf, nan. */
 export function floatText(value: number): string {

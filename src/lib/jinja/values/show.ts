@@ -160,7 +160,7 @@ export function typeName(value: Value): string {
   return value instanceof Callable ? value.typeName : value.typeName;
 }
 
-/** Returns the name that Jinja gives a value in errors about a missing attribute. */
+/** Returns the name of a value in Jinja's errors about a missing attribute. */
 export function objectName(value: Value): string {
   if (value === null) return "None";
   return `${typeName(value)} object`;

@@ -74,7 +74,7 @@ const wholeHeads: HarmlessKey = {
 const harmlessKeys: Readonly<Record<string, HarmlessKey>> = {
   // Not needed: the embedding and the list of tokens determine the size of the vocabulary.
   vocab_size: { isHarmless: isAny, cure: "" },
-  // Hone computes a text's embedding always from the last token.
+  // Hone always computes a text's embedding from the last token.
   pooling_type: {
     isHarmless: (value) => value === 0 || value === 3,
     cure: "embeddings of the last token are computed (0 or 3)",
@@ -131,7 +131,7 @@ const harmlessKeys: Readonly<Record<string, HarmlessKey>> = {
     cure: "this architecture has one rotary embedding for all layers",
   },
   "rope.scaling.alpha": { isHarmless: isZero, cure: "this scaling is not computed" },
-  // Informational, except for Granite, where it switches the rotary embedding on and off.
+  // Informational, except for Granite: there it switches the rotary embedding on and off.
   "rope.scaling.finetuned": { isHarmless: isAny, cure: "" },
 };
 

@@ -1,5 +1,5 @@
-// Reads the metadata of Gemma 4's GGUF files, whose layers differ in their heads and in the width of the feed-forward
-// part, into fields of config.json.
+// Converts the metadata of Gemma 4's GGUF files to fields of config.json. The layers of this model differ in their
+// heads and in the width of the feed-forward part.
 import { readFloats } from "../stored-tensor.ts";
 import type { GgufFile } from "./gguf-file.ts";
 import type { GgufMetadata } from "./metadata.ts";
@@ -18,7 +18,7 @@ export const gemma4Keys = [
 ] as const;
 
 /**
- * Maps parts of the names of layers' tensors in the file to the Hugging Face layout, for tensors that other
+ * Maps parts of the names of layer tensors in the file to the Hugging Face layout. Contains only tensors that other
  * architectures do not have.
  */
 export const gemma4LayerParts: Readonly<Record<string, string>> = {
@@ -34,11 +34,11 @@ export const gemma4OuterParts: Readonly<Record<string, string>> = {
   per_layer_proj_norm: "model.per_layer_projection_norm",
 };
 
-/** Tensor with a factor for each pair of a head in layers with full attention. */
+/** Name of the tensor with a factor for each rotary pair of a head, used in layers with full attention. */
 const factorsName = "rope_freqs.weight";
 
 /**
- * Returns the fields.
+ * Returns the fields of config.json in which Gemma 4 differs from other architectures.
  *
  * @param kinds kinds of the layers, as in `layer_types`
  */
@@ -85,7 +85,7 @@ export function gemma4Fields(
   };
 }
 
-/** Returns a value of each layer, which the file stores as a list, or as one number for all. */
+/** Returns one value per layer. The file stores a list, or one number for all layers. */
 function perLayer(metadata: GgufMetadata, key: string, count: number): readonly number[] {
   if (!Array.isArray(metadata.value(key)))
     return Array<number>(count).fill(metadata.needed(key, metadata.number(key)));
@@ -109,7 +109,7 @@ function feedForwardFields(
   return { intermediate_size: sizes[0], use_double_wide_mlp: isWide };
 }
 
-/** Returns the rotary embeddings: the file marks pairs that are not rotated by a factor of 1e30. */
+/** Returns the fields of the rotary embeddings. In the file, a factor of 1e30 marks a pair that is not rotated. */
 function rotaryFields(
   metadata: GgufMetadata,
   prefix: string,

@@ -411,7 +411,9 @@ function graniteFields(metadata: GgufMetadata, prefix: string): Readonly<Record<
   return graniteFactors(metadata, prefix);
 }
 
-/** Returns the fields of Granite 4 with Mamba layers, whose heads in attention usually have no rotary embedding. */
+/**
+ * Returns the config.json fields of Granite 4 with Mamba layers. Its attention heads usually have no rotary embedding.
+ */
 function graniteHybridFields(metadata: GgufMetadata, prefix: string): Readonly<Record<string, unknown>> {
   const { kernelSize, stateSize, groups, heads, headSize } = mambaSizes(metadata, prefix);
   const width = metadata.number(`${prefix}.embedding_length`) ?? 1;
@@ -432,7 +434,10 @@ function graniteHybridFields(metadata: GgufMetadata, prefix: string): Readonly<R
   };
 }
 
-/** Returns the fields of Nemotron-H. The layers' kinds follow from their key-value heads and feed-forward widths. */
+/**
+ * Returns the config.json fields of Nemotron-H. The numbers of key-value heads and the feed-forward widths determine
+ * the kinds of its layers.
+ */
 function nemotronFields(
   metadata: GgufMetadata,
   prefix: string,
@@ -539,7 +544,10 @@ function qwen35Layers(metadata: GgufMetadata, prefix: string): Readonly<Record<s
   return { layer_types: kinds };
 }
 
-/** Returns the fields of config.json about routed experts, whose factors add up to one in llama.cpp. */
+/**
+ * Returns the config.json fields of routed experts. llama.cpp normalizes the factors of a token's experts to a sum of
+ * 1.
+ */
 function expertFields(metadata: GgufMetadata, prefix: string): Readonly<Record<string, unknown>> {
   const needed = (name: string): number =>
     metadata.needed(`${prefix}.${name}`, metadata.number(`${prefix}.${name}`));
@@ -607,7 +615,7 @@ function tiledHeads(part: string, metadata: GgufMetadata, prefix: string): Tiled
 }
 
 /**
- * Number of layers of the only Gemma 3 (27 B) whose attention scores are scaled by width / heads; llama.cpp detects
+ * Number of layers of Gemma 3 27B, the only Gemma 3 that scales attention scores by width / heads. llama.cpp detects
  * this model in the same way.
  */
 const gemma3LargestLayers = 62;
@@ -629,7 +637,8 @@ function gemma3Fields(metadata: GgufMetadata, prefix: string): Readonly<Record<s
 /**
  * Returns the type of each layer (sliding window or full attention), and the window's size.
  *
- * @param usualPeriod number of layers of which all but the last use a window, unless the file says otherwise
+ * @param usualPeriod number of layers per period if the file has none; all layers of a period but the last have a
+ *   window
  */
 function slidingFields(
   metadata: GgufMetadata,
@@ -818,8 +827,8 @@ function biasFields(
 }
 
 /**
- * Returns the ids of tokens; null if the file names none, because other programs would replace an absent field by the
- * ids of published models.
+ * Returns the fields of config.json with token ids. A field is null if the file has no such token: other programs would
+ * replace an absent field by the id of a published model.
  */
 function tokenIds(metadata: GgufMetadata): Readonly<Record<string, number | null>> {
   return {
@@ -917,7 +926,7 @@ export function ggufTensors(
 }
 
 /**
- * Returns the architecture under which GGUF files have a model class; null if no file has this class.
+ * Returns the GGUF architecture of a model class; null if no GGUF file has this class.
  *
  * @param className model class in config.json
  */
@@ -928,7 +937,7 @@ export function ggufArchitectureOf(className: string): string | null {
   return found?.[0] ?? null;
 }
 
-/** Architectures under which llama.cpp's converter writes classes that it does not tell apart from others. */
+/** GGUF architectures of classes for which llama.cpp's converter writes the architecture of another class. */
 const sharedArchitectures: Readonly<Record<string, string>> = {
   MistralForCausalLM: "llama",
   Olmo3ForCausalLM: "olmo2",

@@ -10,7 +10,7 @@ export interface TokenizerObjects {
   readonly config: Readonly<Record<string, unknown>>;
 }
 
-/** Key for the content of tokenizer.json, which files have if their other keys do not describe the tokenizer exactly. */
+/** Key with the content of tokenizer.json. A file has it if its other keys do not describe the tokenizer exactly. */
 export const wholeTokenizerKey = "tokenizer.huggingface.json";
 
 /** Kinds of tokens in `tokenizer.ggml.token_type`. */
@@ -398,8 +398,7 @@ function rankedPieces(
 }
 
 /**
- * Replaces the plain blanks that converters write in user-defined tokens by the spelling that blanks have in all other
- * tokens.
+ * Converters write plain blanks in user-defined tokens. Replaces these by the spelling of blanks in all other tokens.
  */
 function spellBlanks({ tokens, kinds }: Vocabulary): Vocabulary {
   const taken = new Set(tokens);

@@ -77,7 +77,7 @@ export const tensorTypeNumbers: Readonly<Record<StoredType, number>> = {
   BF16: 30,
   MXFP4: 39,
 };
-/** Types with integers, which no model that Hone reads has. */
+/** Integer types. No model that Hone reads has them. */
 const integerTypes: readonly string[] = ["I64", "U8"];
 
 /** Types that Hone reads, by their number in the file. */

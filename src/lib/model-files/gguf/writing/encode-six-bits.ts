@@ -47,7 +47,7 @@ function encodeBlock(weights: Float32Array, bytes: Uint8Array): void {
   bytes[209] = half[0] >> 8;
 }
 
-/** Puts the four low bits of each code before the two high bits of each. */
+/** Writes the four low bits of all codes, then the two high bits of all codes. */
 function pack(codes: Uint8Array, bytes: Uint8Array): void {
   for (const part of [0, 1])
     for (let index = 0; index < 32; index++) {
@@ -60,7 +60,7 @@ function pack(codes: Uint8Array, bytes: Uint8Array): void {
 }
 
 /**
- * Returns the scale of a group with the smallest error among nineteen candidates, each error weighted by the square of
+ * Tries nineteen scales for a group and returns the one with the smallest error; errors are weighted by the square of
  * the weight. Writes the codes of the group for this scale.
  */
 function bestScale(weights: Float32Array, codes: Uint8Array): number {

@@ -55,7 +55,7 @@ interface Sized {
   readonly shape: readonly number[];
 }
 
-/** Returns a short text of the number of weights, such as `135M`, or `128x0.6B` for a mixture of experts. */
+/** Returns the number of weights as a short text, such as `135M`, or `128x0.6B` for a mixture of experts. */
 export function sizeLabelOf(tensors: readonly Sized[]): string {
   let [shared, perExpert, expertSum, expertTensors] = [0, 0, 0, 0];
   for (const { name, shape } of tensors) {

@@ -37,7 +37,7 @@ export function writtenKeys(
 
 const fileTypeKey = "general.file_type";
 
-/** Order of the keys of Phi-3, which the converter writes on its own. */
+/** Order of Phi-3's keys. The converter has separate code for them, with another order than for other architectures. */
 const phi3Order: readonly string[] = [
   "context_length",
   "rope.scaling.original_context_length",
@@ -54,7 +54,7 @@ const phi3Order: readonly string[] = [
   "rope.scaling.attn_factor",
 ];
 
-/** Keys of one architecture, which replace those that all architectures have. */
+/** Keys of one architecture. They replace the keys that all architectures have. */
 const families: Readonly<Record<string, (fields: ConfigFields, architecture: string) => Keys>> = {
   llama: rotaryHeads,
   smollm3: rotaryHeads,
@@ -92,7 +92,9 @@ function commonKeys(fields: ConfigFields, architecture: string): Keys {
   };
 }
 
-/** Returns the keys of fields, by the names under which the reader finds the fields. */
+/**
+ * Returns the GGUF keys of some fields of config.json. The names are those from which the reader derives these fields.
+ */
 function fromFields(
   fields: ConfigFields,
   architecture: string,
@@ -185,7 +187,7 @@ function ministral(fields: ConfigFields): Keys {
   };
 }
 
-/** The converter ignores `head_dim`, which files of this class must not set to anything else. */
+/** The converter ignores `head_dim`, so in config.json it must be absent or hidden size / heads. */
 function granite(fields: ConfigFields, architecture: string): Keys {
   return {
     ...rotaryHeads({ ...fields, head_dim: undefined }),
@@ -213,7 +215,7 @@ function windows(fields: ConfigFields): Keys {
   };
 }
 
-/** Fields of Gemma 3 have default values, which files must name. */
+/** Writes the default values of Gemma 3's fields that config.json omits. */
 function gemma3(fields: ConfigFields): Keys {
   const head = number(fields["head_dim"] ?? 256, "uint32");
   return {
@@ -260,7 +262,7 @@ function lfm2(fields: ConfigFields, architecture: string): Keys {
   };
 }
 
-/** Returns the width of LFM2's feed-forward part, which some files give before an adjustment. */
+/** Returns the width of LFM2's feed-forward part. In some files, config.json has the width before an adjustment. */
 function convolutionWidth(fields: ConfigFields): number {
   const width = Number(fields["block_ff_dim"] ?? fields["intermediate_size"]);
   if (fields["block_auto_adjust_ff_dim"] === false) return width;

@@ -64,7 +64,7 @@ export function writtenModel(
   const isTied = !planned.some((tensor) => tensor.name === "output.weight");
   const tensors = planned.map((tensor) => ({ ...tensor, type: writtenTypeOf(tensor, { chosen, isTied }) }));
   const general = { architecture, name, generation: model.generation, sizeLabel: sizeLabelOf(tensors) };
-  // The converter writes this factor with the tensors that it belongs to, before all other keys.
+  // The converter writes the key `attn_factor` with the tensors to which the factor belongs, before all other keys.
   const first = [...described].filter(([key]) => /^general\.architecture$|\.attn_factor$/.test(key));
   const metadata = new Map([...first, ...generalKeys(general), ...described]);
   const readBack = readBackOf(metadata, tensors.slice(factors.length));

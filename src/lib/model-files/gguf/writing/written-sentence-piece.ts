@@ -93,8 +93,9 @@ function vocabularyOf(tokenizer: Json): readonly (readonly [token: string, id: n
 }
 
 /**
- * Returns the added tokens by which the converter replaces entries of the vocabulary: those of tokenizer_config.json,
- * or without that list, the tokens of tokenizer.json that are not special. For Phi-3, all tokens of both files.
+ * Returns the added tokens by which the converter replaces entries of the vocabulary. These are the added tokens of
+ * tokenizer_config.json or, without that list, the tokens of tokenizer.json that are not special. For Phi-3, they are
+ * all tokens of both files.
  */
 function overriding({ tokenizer, tokenizerConfig, className }: SentencePieceSource) {
   const own = addedTokensOf(tokenizer);
@@ -107,7 +108,10 @@ function overriding({ tokenizer, tokenizerConfig, className }: SentencePieceSour
   return decoder === null ? own.filter(({ special }) => special !== true) : configured;
 }
 
-/** Returns tokens in the order of SentencePiece's scores: that of their ids, unless the merges have another order. */
+/**
+ * Returns tokens in the order of SentencePiece's scores. This is the order of their ids, unless the merges have another
+ * order.
+ */
 function inMergeOrder(
   tokens: readonly (readonly [token: string, id: number])[],
   tokenizer: Json,

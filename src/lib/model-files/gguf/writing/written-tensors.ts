@@ -11,7 +11,10 @@ import { plainValues, type TypedMetadata } from "../type-numbers.ts";
 export interface PlannedTensor {
   readonly name: string;
   readonly shape: readonly number[];
-  /** Tensors with its values, one after the other; more than one only for routed experts. Null for given values. */
+  /**
+   * Tensors that together have its values, in order; more than one only for routed experts. Null if `values` has the
+   * values.
+   */
   readonly sources: readonly StoredTensor[] | null;
   /** Values that no source tensor has; empty if there are sources. */
   readonly values: readonly number[];
@@ -60,7 +63,7 @@ export function plannedTensors(
 /** Location of a tensor that is not written yet. */
 const place = { type: "F32", file: "", offset: 0, byteLength: 0 } as const;
 
-/** Returns a shape without axes of one entry in the middle, which files do not have. */
+/** Returns the shape without inner axes of size 1. GGUF files do not have such axes. */
 function withoutUnitAxes(shape: readonly number[]): readonly number[] {
   if (shape.length < 3) return shape;
   return shape.filter((size, axis) => size !== 1 || axis === 0 || axis === shape.length - 1);
@@ -71,7 +74,7 @@ interface StackedTensor {
   readonly sources: readonly StoredTensor[];
 }
 
-/** Joins the matrices of single experts to one tensor each, at the place of the first. */
+/** Joins the matrices of the experts of a layer to one tensor, at the place of the first matrix. */
 function stackExperts(sources: ReadonlyMap<string, StoredTensor>): ReadonlyMap<string, StackedTensor> {
   const stacked = new Map<string, StackedTensor>();
   for (const [name, tensor] of sources) {

@@ -22,11 +22,14 @@ export const fileTypeNumbers: Readonly<Record<ChosenType, number>> = {
   BF16: 32,
 };
 
-/** Parts of names of matrices that always have float32, because they are small and rounding them costs much. */
+/**
+ * Parts of the names of matrices that always stay in float32, because they are small and rounding them costs much
+ * accuracy.
+ */
 const wholeParts =
   /(?:_norm\.weight$|\.(?:ffn_gate_inp|ffn_gate_inp_shexp|ssm_conv1d|shortconv\.conv)\.weight$|(?<!\.weight)$)/;
 
-/** Matrices that llama.cpp's quantizer leaves as they are, though its converter does not. */
+/** Matrices that llama.cpp's converter converts, but its quantizer leaves as they are. */
 const leftParts = /^per_layer_model_proj\.weight$/;
 
 /** Returns the type of a tensor in a file whose matrices have the type `chosen`. */
