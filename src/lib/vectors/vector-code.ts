@@ -126,12 +126,13 @@ const largest: WasmFunction = (() => {
 })();
 
 /**
- * Adding this number rounds a float64 to an integer, whose last 8 bits are then the first byte of the float64.
+ * Adding this number to a float64 rounds it to an integer. The first byte of the result then has the last 8 bits of the
+ * integer.
  */
 const rounding = 1.5 * 2 ** 52;
 /**
- * Makes ties round up, also if their quotient is too small by a rounding error. Quotients of float32 numbers up to 127
- * that are no ties are at least 2^-26 away from one.
+ * Makes ties round up, even if their quotient is too small by a rounding error. Other quotients (of float32 numbers, up
+ * to 127) differ from the nearest tie by at least 2^-26.
  */
 const tieOffset = 2 ** -30;
 
@@ -147,7 +148,7 @@ const round: WasmFunction = (() => {
     [f64.promoteLow, get(factor), f64.multiply, splat64(tieOffset), f64.add],
     [splat64(rounding), f64.add],
   ];
-  /** Joins the codes in `count` first bytes (or codes at distance 8) of two vectors. */
+  /** Selects the bytes with these indices from two vectors, and joins them in one vector. */
   const join = (one: readonly number[], other: readonly number[]): Code => {
     const indices = [...one, ...other.map((index) => 16 + index)];
     return shuffle([...indices, ...range(16 - indices.length).map(() => 0)]);

@@ -28,8 +28,8 @@ export async function makeFolder(folder: string, root = folder): Promise<void> {
 }
 
 /**
- * Error codes for a folder that cannot be flushed, because this user must not or because the system does not support
- * it.
+ * Error codes for a folder that cannot be flushed, because this user lacks the permission or the system does not
+ * support it.
  */
 const unflushable: ReadonlySet<string> = new Set(["EACCES", "EPERM", "EROFS", "EINVAL", "ENOTSUP", "ENOSYS"]);
 

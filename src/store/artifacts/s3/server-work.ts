@@ -20,7 +20,8 @@ export interface NotedContent {
 interface Note {
   readonly key: string;
   /**
-   * True if another server assumed that the server that wrote this note is dead, and has begun to remove the content.
+   * True if another server has begun to remove the content, because it assumed that the server that wrote this note is
+   * dead.
    */
   readonly isAbandoned?: boolean;
 }
@@ -68,8 +69,8 @@ export class ServerWork {
   }
 
   /**
-   * Settles (see `settle`) the notes of a server whose key satisfies `below`. Must be called only for a server that
-   * will not complete the content of these notes.
+   * Settles (see `settle`) those notes of a server that have a key for which `below` is true. Must be called only for a
+   * server that will not complete the content of these notes.
    */
   async abandon(server: string, below: (key: string) => boolean): Promise<void> {
     const start = `${root}/${server}/${contentFolder}/`;

@@ -1,5 +1,5 @@
-// Derives number ranges from a condition. A range says that every matching record must have a number within it at a
-// certain path.
+// Derives number ranges from a condition. A range has a path and bounds: every matching record must have, at this path,
+// a number within the bounds.
 import { type RawBuilder, sql, type SqlBool } from "kysely";
 import type { Comparison, Condition } from "../../../base/domain/feedback-query/condition.ts";
 import { fieldPath } from "./numeric-index.ts";
@@ -15,7 +15,10 @@ export function conjuncts(condition: Condition): readonly Condition[] {
   return condition.kind === "and" ? condition.conditions.flatMap(conjuncts) : [condition];
 }
 
-/** Returns a range for each path at which every record that matches the condition must have a number in this range. */
+/**
+ * Returns the ranges that follow from the condition, one per path: every matching record must have a number in the
+ * range at this path.
+ */
 export function numericRanges(condition: Condition): readonly NumericRange[] {
   const ranges = new Map<string, NumericRange>();
   for (const part of conjuncts(condition)) {

@@ -1,5 +1,5 @@
 // Reads matching records in the order of storage or of changes, for clients that read all records or poll for new ones.
-// A page scans a limited number of records, of which any number may match.
+// For each page, a limited number of records is scanned, so a page may contain few records or none.
 import { type RawBuilder, sql, type SqlBool } from "kysely";
 import type {
   FeedbackScan,

@@ -101,7 +101,10 @@ export async function startCycle(
   await transaction.insertInto("learning_cycles").values(cycleRowOf(cycle, sequence)).execute();
 }
 
-/** @throws ServiceError `conflict` if a job made the candidate of a learning cycle, whose gate a retry would bypass */
+/**
+ * @throws ServiceError `conflict` if the job made the candidate of a learning cycle, because a retry would bypass the
+ *   cycle's gate
+ */
 export async function refuseRetryOfCycle(transaction: Transaction<Schema>, jobId: string): Promise<void> {
   const cycle = await transaction
     .selectFrom("learning_cycles")

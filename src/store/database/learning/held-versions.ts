@@ -52,7 +52,7 @@ async function setHeld(
     .execute();
 }
 
-/** Returns the versions that the cycle in progress of a model needs, and that therefore must not be deleted. */
+/** Returns the versions that must not be deleted, because the cycle in progress of the model needs them. */
 export async function stepsOfCycle(database: Kysely<Schema>, modelId: string): Promise<readonly number[]> {
   const row = await database
     .selectFrom("learning_cycles")
@@ -79,7 +79,7 @@ export async function newestServedStep(database: Kysely<Schema>, modelId: string
   return row?.step ?? null;
 }
 
-/** Webhook event that reports a change of a cycle's stage; null if none does. */
+/** Returns the webhook event that reports a change of a cycle's stage; null if no event reports it. */
 export function eventOfChange(from: CycleStage, to: CycleStage) {
   if (to === "rolled_back") return "learning.rolled_back";
   if (from !== "evaluating" || !(to === "watching" || isFinalStage(to))) return null;

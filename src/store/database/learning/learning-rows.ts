@@ -20,7 +20,7 @@ export interface LearningTable {
   readonly content: string;
   /** Server that runs the learning; null if none does. */
   readonly owner: string | null;
-  /** Number of the recorded chat up to which next messages were searched. */
+  /** Number of the last recorded chat that was searched for next messages. */
   readonly read_to: number;
   readonly notes: string;
   readonly created_at: string;

@@ -1,5 +1,5 @@
-// Stores which models learn while they are used, which server runs their learning, and the turns of recorded chats by
-// which next messages are found.
+// Stores which models learn while they are used, and which server runs their learning. Also stores the turns of
+// recorded chats, which are used to find the next message of a chat.
 import type { Kysely, Transaction } from "kysely";
 import type { Learning, LearningStore } from "../../../base/domain/learning/learning-store.ts";
 import { notFound } from "../../../base/domain/service-error.ts";

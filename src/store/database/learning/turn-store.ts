@@ -1,4 +1,4 @@
-// Stores the answered turns of recorded chats, by which a later chat that continues one of them is found.
+// Stores the answered turns of recorded chats. With them, a later chat that continues one of these turns is recognized.
 import type { Kysely } from "kysely";
 import type { LearningStore } from "../../../base/domain/learning/learning-store.ts";
 import { callIdOf, percentDecoded } from "../../../base/domain/recordings/call-reference.ts";
