@@ -52,7 +52,7 @@ export interface DeviceChoice {
   readonly reason: string;
 }
 
-/** Place in which a base model is computed: a device of this program, or vLLM servers. */
+/** Where a base model runs: on a device of this program, or on vLLM servers. */
 export interface ComputingPlace {
   readonly device: Device | "vllm";
   readonly reason: string;
@@ -74,9 +74,9 @@ export interface TrainedModel {
 }
 
 /**
- * Names of the projections of layers: four of attention; six of layers with a convolution or a delta rule, each of
- * which has some of the six; three that every layer has; and two that only Gemma 4's layers have. The files of some
- * models use other names.
+ * Names of a layer's projections. Attention has `q_proj` to `o_proj`. Layers with a convolution or a delta rule have
+ * some of `in_proj` to `out_proj`. Every layer has `gate_proj` to `down_proj`. Only Gemma 4 has the last two. The files
+ * of some models use other names.
  */
 export const projectionNames = [
   "q_proj",
@@ -125,8 +125,8 @@ export interface ModelVersion {
   /** Key of the adapter's PEFT folder in the artifact store; null for step 0. */
   readonly adapterFolder: string | null;
   /**
-   * State from which training can resume: the trainer's name, followed by the trainer's own name for the state (see
-   * base/domain/trainer/profile). Null if no state is stored.
+   * State from which training can resume, as `<trainer>:<name of the state>` (see base/domain/trainer/profile). Null if
+   * no state is stored.
    */
   readonly trainerState: string | null;
   /** Id of the job that created the version; null for step 0. */
@@ -142,7 +142,7 @@ export interface ModelVersion {
   readonly copiedKind: "rl" | "sft" | "preference" | null;
   /** Name under which a client of the Tinker API saved the version; absent if none did. */
   readonly saved?: SavedName;
-  /** Present if the model's name never stands for the version; only requests that name the version get it. */
+  /** Present if the version is held back: a request gets it only if it names this version, not by the model's name. */
   readonly held?: HeldVersion;
   readonly createdAt: Date;
 }
@@ -303,8 +303,8 @@ export interface ModelStore {
     limit: number,
   ): Promise<readonly VersionTime[]>;
   /**
-   * Returns the named metrics of those versions that are not deleted, read in one statement. Missing versions and
-   * metrics are left out.
+   * Returns these metrics of these versions, read in one statement. Deleted versions, and metrics that a version lacks,
+   * are left out.
    *
    * @param versions at most 300
    */
@@ -313,7 +313,7 @@ export interface ModelStore {
    * Deletes the versions, except pinned ones, those from which a queued or running job starts, and those to which an
    * open rollout is pinned. Deleting step 0 succeeds without any effect.
    *
-   * @param now time at which rollouts must be open
+   * @param now current time; rollouts that expired earlier do not count as open
    */
   deleteVersions(modelId: string, steps: readonly number[], now: Date): Promise<VersionDeletion>;
   /**
@@ -342,9 +342,8 @@ export interface ModelStore {
   /**
    * Adds the next version of a model, from which later jobs start.
    *
-   * @param place moves the adapter to its final place and returns the folder; called again only after a failure. Its
-   * argument is a function that throws if another version has taken the step meanwhile; `place` must call it just
-   * before the move
+   * @param place moves the adapter to its final folder and returns that folder. It must call `requireStep` just before
+   * the move; `requireStep` throws if another version has taken the step meanwhile. Called again only after a failure
    * @throws ServiceError `not_found` if there is no such model; `conflict` if a queued or running job of the model will
    * publish the next version
    */
@@ -355,26 +354,25 @@ export interface ModelStore {
   /** Pins or unpins a version. Returns the changed version; null if there is no such version. */
   pinVersion(modelId: string, step: number, isPinned: boolean): Promise<ModelVersion | null>;
   /**
-   * Returns the trainer states of a model's versions, except those of saved versions and of the newest `keptCount`
-   * other versions that have a state. Deleted versions do not count.
+   * Returns the trainer states that are no longer needed: those of a model's versions, except saved versions and the
+   * newest `keptCount` others with a state. Deleted versions do not count.
    */
   oldTrainerStates(modelId: string, keptCount: number): Promise<readonly string[]>;
   /** Returns up to `limit` versions, of any model, whose saved name has expired by a time. */
   expiredVersions(at: Date, limit: number): Promise<readonly VersionKey[]>;
   /** Changes the time at which a saved version expires. Returns null if there is no such version. */
   setExpiry(modelId: string, step: number, expiresAt: Date | null): Promise<ModelVersion | null>;
-  /** Removes the names of deleted trainer states from a model's versions. */
+  /** Sets `trainerState` to null in those versions of a model that name one of these deleted states. */
   dropTrainerStates(modelId: string, states: readonly string[]): Promise<void>;
   /**
-   * Records the hash of a base model's weights for two kinds of versions: those that have only the hash of these files,
-   * and those whose base is unknown. Versions with an unknown base are assumed to have been trained on these weights.
+   * Records the hash of a base model's weights in versions that lack it: those that have only the hash of the same base
+   * files, and those whose base is unknown. The latter are assumed to have been trained on these weights.
    *
    * @returns the number of versions whose base was unknown
    */
   adoptBase(baseModel: string, hashes: BaseHashes): Promise<number>;
   /**
-   * Returns up to `limit` versions of models on this base model that were trained with other weights than the given
-   * ones.
+   * Returns up to `limit` versions that were trained on this base model when it had other weights than the given ones.
    */
   versionsOverOthers(baseModel: string, weights: string, limit: number): Promise<readonly ModelVersion[]>;
   /**

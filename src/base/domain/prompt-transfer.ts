@@ -36,7 +36,7 @@ export interface PromptPassing {
   readonly parameters: PassedParameters;
 }
 
-/** Parameters of a prompt transfer between the servers behind an engine, with the field names of those servers. */
+/** Parameters of a prompt transfer between vLLM servers, with vLLM's field names. */
 export type PassedParameters = Readonly<Record<string, unknown>>;
 
 /** Asks an engine to hold a computed prompt for another engine. */
@@ -55,7 +55,7 @@ export interface PromptHold {
 export interface PromptShape {
   /** Number of layers with keys and values. */
   readonly layerCount: number;
-  /** Number of float values of the keys and values of one position, over all layers. */
+  /** Number of floats in the keys and values of one position, in all layers together. */
   readonly positionSize: number;
   /** Number of floats in a sequence's states; 0 if the model has no states. */
   readonly stateSize: number;
@@ -63,9 +63,9 @@ export interface PromptShape {
 }
 
 /**
- * A prompt that an engine holds. Its bytes are little-endian float32: first blocks of keys and values, each [layer,
- * keys then values, kv head, position, head size], where number and size of heads may differ between layers. The states
- * [state] and the logits after the last token [vocabulary] follow.
+ * A prompt that an engine holds. Its bytes are little-endian float32: blocks of keys and values, then the states
+ * [state], then the logits after the last token [vocabulary]. A block is [layer, keys then values, kv head, position,
+ * head size]; the number and size of heads may differ between layers.
  */
 export interface HeldPrompt {
   readonly origin: PromptOrigin;

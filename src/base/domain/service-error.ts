@@ -19,8 +19,9 @@ export type ErrorCode =
   | "internal";
 
 /**
- * A fault in a caller's input. `location` is a field by the domain's names (`["stopping", "maxTokens"]`). If the HTTP
- * layer found the fault, it begins with `body`, `path`, `query` or `header`. Indices of lists are decimal texts.
+ * A fault in a caller's input. `location` is the path of a field, in the domain's names, such as `["stopping",
+ * "maxTokens"]`. If the HTTP layer found the fault, the path begins with `body`, `path`, `query` or `header`. Indices
+ * of lists are decimal texts.
  */
 export interface Fault {
   readonly location: readonly string[];

@@ -117,7 +117,10 @@ export interface TrajectoryLogDraft extends Pick<
   TrajectoryLog,
   "id" | "modelId" | "split" | "step" | "recordedAt"
 > {
-  /** Trajectory groups as folded lines, one line of JSON per group. They may be iterated over more than once. */
+  /**
+   * Trajectory groups, one line of JSON per group, as folded lines (see text/folded-lines). They may be iterated over
+   * more than once.
+   */
   readonly lines: Iterable<string>;
   /** Summaries of the trajectories in the groups, in order. The store iterates over them once. */
   readonly outlines: Iterable<TrajectoryOutline>;

@@ -2,13 +2,13 @@
 import type { Clock } from "../domain/clock.ts";
 
 /**
- * Number of characters from the end of standard error that are searched. It is high, because V8 writes much after the
- * cause of death.
+ * Number of characters from the end of standard error that are searched. It is high, because V8 writes a long report
+ * after the line with the cause.
  */
 export const stderrTailLength = 16_384;
 
 /**
- * Returns a clause that says that a process ran out of memory, to follow the process's name in a message; null if
+ * Returns the part of a message that follows the process's name and says that the process ran out of memory; null if
  * nothing indicates this.
  *
  * @param how end of the process, such as `was ended by SIGABRT`

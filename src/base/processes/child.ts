@@ -1,6 +1,6 @@
-// A child process from the side of its parent: its start with a deadline, its requests, supervision and end. The child
-// does not outlive the parent, and keeps the parent alive only while it loads, works or ends. Callers decide what its
-// death means.
+// A child process, as its parent sees it: the parent starts it with a deadline, sends it requests, supervises it and
+// ends it. The child does not outlive the parent, and keeps the parent alive only while it loads, works or ends.
+// Callers decide what its death means.
 import { fork, type ChildProcess } from "node:child_process";
 import type { Socket } from "node:net";
 import type { Readable } from "node:stream";
@@ -108,7 +108,7 @@ function forked(module: URL): ChildProcess {
     // The child must not inherit flags of this process, such as those of a test runner.
     execArgv: [],
     // This process reads standard output and standard error of the child, and forwards both to its own standard error.
-    // If the child wrote to that directly, a slow reader could block the child.
+    // If the child inherited this process's standard error, a slow reader could block the child.
     stdio: ["ignore", "pipe", "pipe", "ipc"],
   });
 }

@@ -38,7 +38,7 @@ function usageOf(id: number): ProcessUsage | null {
     const words = readFileSync(`/proc/${id}/cmdline`, "utf8").split("\0");
     const script = words.find((word) => /\.[cm]?js$/.test(word));
     const memoryBytes = privateBytesOf(id);
-    // Before the fields stands the program's name in parentheses, which may contain any characters.
+    // The program's name comes before the fields, in parentheses. It may contain any characters.
     const [, fields = ""] = /\) (.*)$/s.exec(readFileSync(`/proc/${id}/stat`, "utf8")) ?? [];
     const [user, system] = fields.split(" ").slice(11, 13).map(Number);
     if (script === undefined || memoryBytes === null) return null;

@@ -32,8 +32,8 @@ export function serializeError(thrown: unknown): SerializedError {
 export type Failure = SerializedError & { readonly refusal: NonNullable<SerializedError["refusal"]> };
 
 /**
- * Converts an error to a `ServiceError` as data. An error that callers must not see becomes the cause of an `internal`
- * error with the message `internalMessage`, so that only the log contains it.
+ * Converts an error to the data of a `ServiceError`. An error that callers must not see becomes the cause of an
+ * `internal` error with the message `internalMessage`, so that only the log contains it.
  */
 export function failureOf(error: unknown, internalMessage: string): Failure {
   const known = error instanceof ServiceError ? error : fullDiskError(error);

@@ -40,7 +40,7 @@ export type TaskOutcome =
   | { readonly kind: "done"; readonly result: unknown }
   | { readonly kind: "failed"; readonly error: SerializedError };
 
-/** Returns the buffers behind all bytes in a value, at any depth. Each buffer occurs once. */
+/** Returns the buffers of all typed arrays in a value, at any depth. Each buffer occurs once. */
 export function buffersOf(value: unknown): readonly ArrayBuffer[] {
   const found = new Set<ArrayBuffer>();
   collect(value, found);

@@ -12,8 +12,8 @@ export interface WorkerPoolOptions<Data = unknown> extends WorkerOptions {
   readonly data?: Data;
   readonly workerCount: number;
   /**
-   * Maximum number of waiting tasks, which clients share, and maximum time in milliseconds for which a task waits.
-   * Absent if neither is limited.
+   * Limits of the queue: maximum number of waiting tasks of all clients, and maximum time in milliseconds for which a
+   * task waits. Absent if neither is limited.
    */
   readonly line?: { readonly lengthMax: number; readonly waitMs: number };
 }

@@ -27,7 +27,7 @@ export interface AuditEntry {
 }
 
 export interface AuditLog {
-  /** Adds a line for which no answer waits. Never throws and never waits. */
+  /** Queues a line and returns at once. Never throws. */
   record(entry: AuditEntry): void;
   /**
    * Adds a line. Resolves once it is on disk.
@@ -50,10 +50,10 @@ export interface AuditFile {
 
 /** Maximum number of lines that wait to be written. */
 const queueLengthMax = 10_000;
-/** Number of bytes from the beginning of a file that contain the time of its first line. */
+/** Number of bytes to read from the beginning of a file to get the time of its first line. */
 const beginningBytes = 64;
 
-/** Pause in milliseconds between two writes for which no answer waits, so that several lines share a write. */
+/** Pause in milliseconds between two writes if no request waits for them, so that several lines share a write. */
 const gatherMs = 20;
 /** Pause in milliseconds after a failed write. */
 const retryMs = 1000;
@@ -87,7 +87,7 @@ export function createAuditLog(
   let queue: QueuedLine[] = [];
   let lostCount = 0;
   let writing: Promise<void> | null = null;
-  /** Ends the pause between two writes when it is aborted. */
+  /** Aborted to end the pause between two writes early. */
   let pause = new AbortController();
   /**
    * Reason for which the log cannot be written: the last write failed, or the current one takes too long. Null if the

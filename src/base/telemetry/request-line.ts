@@ -15,7 +15,7 @@ export interface RequestLine {
   readonly address: string | null;
   /** Id of the request's trace; absent unless traces are sent. */
   readonly traceId?: string | undefined;
-  /** Model of the answer, and the numbers of tokens up to the end; absent if no model answered. */
+  /** Model that answered. It and the token counts are absent if no model answered. */
   readonly model?: string;
   readonly promptTokens?: number;
   readonly completionTokens?: number;

@@ -38,7 +38,7 @@ export interface OpenSpan extends Span {
   }): void;
 }
 
-/** Beginning of the outermost span of a request, or of queued work, on this server. */
+/** Start of the outermost span on this server, for a request or for queued work. */
 export interface TraceStart extends SpanStart {
   /** `server` for a request of a client; `consumer` for work that was queued. */
   readonly kind: "server" | "consumer";

@@ -64,7 +64,7 @@ function visitUnion(branches: readonly SchemaNode[], value: unknown, findings: F
   }
 }
 
-/** Returns the branches of a union without null. They are cached, because each check of a value needs them. */
+/** Returns the branches of a union other than null. They are cached, because each check of a value needs them. */
 function nonNullBranches(branches: readonly SchemaNode[]): readonly SchemaNode[] {
   let real = knownBranches.get(branches);
   if (real === undefined) {

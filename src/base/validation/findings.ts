@@ -12,8 +12,8 @@ export interface Findings {
   /** Number of all faults. */
   faultCount: number;
   /**
-   * Dotted names of unknown fields, by the same names with `*` for the indices of lists. If several items of a list
-   * have the same unknown field, only the first is listed.
+   * Unknown fields by pattern. The pattern has `*` for each index: `messages.2.nam` is found under `messages.*.nam`. If
+   * several items of a list have the same unknown field, only the first is listed.
    */
   readonly ignored: Map<string, string>;
 }

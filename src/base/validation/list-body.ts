@@ -158,8 +158,8 @@ function isBlank(byte: number | undefined): boolean {
 }
 
 /**
- * Returns the text of a member of the object, without its quotation marks and not unescaped. Returns null if these
- * bytes do not contain the member, or its value is no text.
+ * Returns the text of a member of the object, without quotation marks but with its escapes. Returns null if these bytes
+ * do not contain the member, or its value is no text.
  */
 export function textMemberAtHead(head: Buffer, member: string): string | null {
   let name: string | null = null;

@@ -33,7 +33,9 @@ export function mismatch(node: SchemaNode, value: unknown): FaultText {
   }
 }
 
-/** Returns the end of a message that shows the value: cut if it is long, and only its type for a list or object. */
+/**
+ * Returns the end of a message that shows the value, cut if it is long. For a list or object, it shows only the type.
+ */
 export function receivedClause(value: unknown): string {
   if (Array.isArray(value)) return ", got a list";
   if (typeof value === "object" && value !== null) return ", got an object";

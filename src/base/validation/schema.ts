@@ -24,6 +24,6 @@ export interface SchemaNode {
    * Treatment of unknown fields: `true` keeps them, and a schema checks them. If absent, they are reported as ignored.
    */
   readonly additionalProperties?: boolean | SchemaNode;
-  /** True if unknown fields are reported as ignored, unless they are null, although they are kept. */
+  /** True if unknown fields are kept, but reported as ignored unless they are null. */
   readonly "x-names-unknown"?: boolean;
 }

@@ -52,9 +52,7 @@ export interface ConvolutionInputs {
 export interface DecoderParts {
   /** Returns a weight that does not belong to a projection, by its name in `modelParameters`. */
   readonly weight: (name: string) => Value;
-  /**
-   * Maps tokens [B, T] to their rows [B, T, D] of the embedding `table`; of the token embedding if `table` is absent.
-   */
+  /** Maps tokens [B, T] to their rows [B, T, D] of the embedding `table`. The default table is the token embedding. */
   readonly embed: (tokens_BT: Value, table?: string) => Value;
   readonly linear: Linear;
   readonly expertLinear: ExpertLinear;
@@ -69,8 +67,8 @@ export interface DecoderParts {
    */
   readonly attend: (inputs: AttentionInputs) => Value;
   /**
-   * Returns one value [B, T, D] for each element of the kernel: the inputs kernel size - 1 positions earlier, and so
-   * on, down to the inputs of the output's own position. Inputs before the first position are 0.
+   * Returns one value [B, T, D] for each element of the kernel. The first has the inputs from kernel size - 1 positions
+   * earlier, and the last has the inputs of the output's own position. Inputs before the first position are 0.
    */
   readonly taps: (inputs: ConvolutionInputs) => readonly Value[];
   /** Returns the values that the tokens read from the state of a layer's recurrence, [B, T, H*V]. */

@@ -63,7 +63,7 @@ function storedProjection(
 /**
  * Returns the tensors of a model's files, in the order of {@link modelParameters}.
  *
- * @param found names of tensors in the files: GGUF files have the parts of some matrices that other files fuse
+ * @param found names of tensors in the files. GGUF files store some matrices in parts that other files fuse
  */
 export function storedParameters(
   config: ModelConfig,

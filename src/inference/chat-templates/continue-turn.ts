@@ -1,5 +1,5 @@
-// Continues a conversation behind the exact tokens of an earlier answer, even if the template writes that answer in
-// another way than the model did: with other blanks in the arguments of a tool call, or without an empty thought.
+// Continues a conversation after the exact tokens of an earlier answer, even if the template writes that answer
+// differently: with other blanks in the arguments of a tool call, or without an empty thought.
 import type { Conversation, SampledTurn } from "../../base/domain/chat.ts";
 import { joinedText } from "../../base/domain/content-part.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
@@ -9,8 +9,8 @@ import type { Tokenizer } from "../../lib/tokenizer/tokenizer.ts";
 type Decoding = Pick<Tokenizer, "decode" | "encode">;
 
 /**
- * Returns the tokens of a prompt that begins with the sampled tokens. The text of the messages after the answer is the
- * template's.
+ * Returns the tokens of a prompt that begins with the sampled tokens. The template writes the messages after the
+ * answer.
  *
  * @param text the conversation, rendered as usual
  * @param render renders another conversation with the same template

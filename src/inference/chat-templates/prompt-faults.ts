@@ -40,7 +40,7 @@ export function promptRefusal(kind: PromptKind, message: string): ServiceError {
 /**
  * Returns the error for a prompt with too many tokens.
  *
- * @param count the prompt's number of tokens, as text, possibly after `at least`
+ * @param count the prompt's number of tokens as text, such as `5000` or `at least 5000`
  */
 export function promptTooLong(kind: PromptKind, contextLength: number, count: string): ServiceError {
   const message =

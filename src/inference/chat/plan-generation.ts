@@ -37,7 +37,7 @@ export interface GenerationPlan {
 /**
  * Builds the plan of a request.
  *
- * @param request needs no feature that the engine lacks
+ * @param request request that needs no feature which the engine lacks
  * @throws ServiceError with one of these codes:
  * - `unavailable` while the engine is not ready
  * - `unsupported` for a prompt that cannot be rendered or does not fit and for token ids that the model lacks

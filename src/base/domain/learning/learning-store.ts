@@ -29,7 +29,10 @@ export interface LearningHold {
   readonly owner: string;
 }
 
-/** An answer of the model that a later message may continue, by the hash of the messages up to the answer. */
+/**
+ * A recorded answer of the model. `hash` is the hash of its conversation, up to and including the answer. A later
+ * request that continues the conversation is recognized by this hash.
+ */
 export interface AnsweredTurn {
   readonly hash: string;
   readonly requestId: string;
@@ -43,8 +46,8 @@ export interface LearningOrigin {
 
 export interface LearningStore {
   /**
-   * Turns learning on, or replaces the settings. The cycle in progress keeps its settings. Recorded chats up to now are
-   * not searched for next messages. @throws ServiceError `not_found` if the model does not exist
+   * Turns learning on, or replaces the settings. The cycle in progress keeps its settings. When learning is turned on,
+   * chats that were recorded earlier are skipped. @throws ServiceError `not_found` if the model does not exist
    */
   put(learning: Learning): Promise<void>;
   find(modelId: string): Promise<(Learning & LearningNotes) | null>;
@@ -53,7 +56,10 @@ export interface LearningStore {
    * the ended cycle. Returns undefined if learning was off.
    */
   remove(modelId: string, at: Date): Promise<LearningCycle | null | undefined>;
-  /** Claims learning models that no server with a lease runs. Returns those that this server now runs. */
+  /**
+   * Claims the models with learning for which no server with a lease is responsible. Returns all models for which this
+   * server is now responsible.
+   */
   claim(owner: string): Promise<readonly Learning[]>;
   /** Changes the notes. Does nothing if the hold is lost. */
   note(hold: LearningHold, notes: Partial<LearningNotes>): Promise<void>;
@@ -74,7 +80,7 @@ export interface LearningStore {
     cycle: Pick<LearningCycle, "id">,
     change: { readonly from: CycleStage; readonly progress: CycleProgress },
   ): Promise<LearningCycle | null>;
-  /** Returns the number of the recorded chat up to which next messages were searched; null if the hold is lost. */
+  /** Returns the number of the last recorded chat in which learning looked for replies; null if the hold is lost. */
   turnCursor(hold: LearningHold): Promise<number | null>;
   /** Returns the turns with these hashes. @param hashes at most 200 */
   findTurns(modelId: string, hashes: readonly string[]): Promise<readonly AnsweredTurn[]>;

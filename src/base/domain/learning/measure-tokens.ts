@@ -1,4 +1,4 @@
-// A way to measure how likely a model finds a text, for code that is no client.
+// Type of a function that measures how likely a model finds a text. Code inside the server uses it instead of the API.
 
 /**
  * Returns the natural logarithm of each token's probability given the tokens before it; null for the first token.

@@ -1,6 +1,6 @@
 // Structural-tag formats for a tool's parameters, which are written between tags in the schema's order. The schema
-// constrains each value. A text is written as it is, or as JSON if the schema restricts it by more than a list of
-// values; the parser of calls accepts both.
+// constrains each value. A text is written without quotation marks; if the schema restricts it by more than a list of
+// values, such as by a pattern, it is written as JSON.
 import { isJsonObject, type Json, type JsonObject } from "../text/json.ts";
 import { referred, valueFormOf } from "./value-form.ts";
 
@@ -8,13 +8,10 @@ import { referred, valueFormOf } from "./value-form.ts";
 export interface ParameterMarks {
   /** Mark before the parameter's name. */
   readonly open: string;
-  /**
-   * Mark between the name and the value; if the format has a flag that says whether the value is a text, the mark
-   * between the name and the flag.
-   */
+  /** Mark after the parameter's name. The value follows, or the flag if the format has one (see `behindKind`). */
   readonly middle: string;
   /**
-   * Mark after the flag, which is `true` if the value is a text and otherwise `false`; null if the format has no flag.
+   * Mark after the flag that says whether the value is a text (`true` or `false`); null if the format has no such flag.
    */
   readonly behindKind: string | null;
   /** Mark after the parameter's value. */
@@ -111,7 +108,7 @@ function parameterTag(marks: ParameterMarks, { name, value, root }: Parameter): 
   const asJson = (content: Json): Json =>
     wholeParameter(marks, { name, isText: false, content: spaced(marks, content, "around") });
   if (form === "text") return asText(textOnly(value));
-  // If the format has a flag for texts, every value that is not a text is JSON.
+  // Without a flag, `null` is written like a text. With a flag, `null` is marked as JSON.
   if (form === "text-or-null" && behindKind === null)
     return asText({ type: "or", elements: [spaced(marks, text("null"), "around"), textOnly(value)] });
   if (form === "text-or-null")

@@ -80,8 +80,8 @@ export interface CompletionStore {
   /** Returns completions that match the filter, in storage order. */
   list(filter: CompletionFilter, page: NumberedPageRequest): Promise<NumberedPage<ListedCompletion>>;
   /**
-   * Returns the feedback that a call's project has on the call, oldest first, at most `limit` records. The completion
-   * itself need not be recorded.
+   * Returns up to `limit` feedback records on a call, oldest first, from the call's own project. The completion itself
+   * need not be recorded.
    */
   feedbackOn(key: CompletionKey, limit: number): Promise<readonly CallFeedback[]>;
   /** Deletes a recorded completion. Returns false if there is none with this key. */

@@ -17,8 +17,8 @@ export interface CompletionOutline extends CompletionKey {
   readonly owner: string;
   readonly startedAt: Date;
   /**
-   * Time of the last token. A completion is stored shortly after its end, so lists, which have storage order, may
-   * deviate slightly from the order of these times.
+   * Time of the last token. A completion is stored shortly after it ends, so lists in storage order are only roughly
+   * sorted by this time.
    */
   readonly endedAt: Date;
   readonly usage: ChatUsage;

@@ -21,12 +21,12 @@ export type FieldForm =
 interface FieldWords {
   /** Description of the field in requests. */
   readonly about: string;
-  /** Description in requests that change the resource; by default the same as `about`. */
+  /** Description in the schema of requests that change the resource; by default the same as `about`. */
   readonly aboutChange?: string;
-  /** Description in answers; by default the same as `about`. */
+  /** Description in the schema of responses; by default the same as `about`. */
   readonly aboutShown?: string;
   readonly example?: Json;
-  /** Description of the behaviour if a request omits the field, which has no fixed default. */
+  /** For a field without a fixed default: describes what happens if a request omits the field. */
   readonly usually?: string;
 }
 

@@ -1,5 +1,5 @@
 // Contract of data retention. Limits are by age, by an entity's bytes, and by a model's number of items. Data that is
-// still needed is kept regardless of the limits, as the descriptions of the kinds of data say.
+// still needed is kept regardless of the limits; see {@link keptKinds}.
 
 /**
  * Kinds of data that retention removes.
@@ -52,8 +52,8 @@ export interface SweepPlace {
   /** Key of the last item that the sweep visited; null at the beginning. */
   readonly after: readonly (string | number)[] | null;
   /**
-   * Data that earlier steps of a dry run counted as removed: bytes of each entity, number of items of each model, and
-   * the number of each entity's last counted item. Empty if the sweep really removes data.
+   * Data that earlier steps of a dry run counted as removed: bytes per entity, items per model, and for each entity the
+   * number of the last such item. Empty if the sweep really removes data.
    */
   readonly gone: ReadonlyMap<string, number>;
 }

@@ -4,7 +4,7 @@ import type { PathStep } from "../feedback-query/feedback-field.ts";
 import type { RewardRule } from "./reward-rule.ts";
 
 export interface PreferenceOrder {
-  /** Rule by whose rewards the answers to a prompt are compared; null if only corrections count. */
+  /** Rule whose rewards rank the answers to a prompt; null if only corrections count. */
   readonly rule: RewardRule | null;
   /** Feedback with corrections; null if corrections are ignored. */
   readonly corrections: CorrectionTerm | null;

@@ -52,8 +52,8 @@ export interface PreferenceTerm {
   /** Type of the feedback; null for feedback of any type. */
   readonly feedbackType: string | null;
   /**
-   * Strength of the prior, above 0: the number of virtual comparisons of each answer with an average one, half of which
-   * the answer wins. Larger values keep rewards closer to 0.5.
+   * Strength of the prior, above 0. Each answer is treated as if it had been compared this many more times with an
+   * average answer, and had won half of the comparisons. Larger values keep rewards closer to 0.5.
    */
   readonly prior: number;
 }

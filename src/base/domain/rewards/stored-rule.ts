@@ -107,7 +107,10 @@ export interface AutomaticJob {
 export interface AutomaticProgress {
   /** Number of the last feedback record that the rule has read; null before it has read any. */
   readonly cursor: number | null;
-  /** Number of prompts whose answers, or of groups whose rollouts, are ready to be trained on. */
+  /**
+   * Number of prompts with answers that are ready to be trained on; for a rule that trains on rollouts, number of ready
+   * groups.
+   */
   readonly readyCount: number;
   /** Number of groups of rollouts that are not whole yet; 0 for a rule that trains on feedback. */
   readonly unreadyCount: number;

@@ -20,7 +20,7 @@ export interface NewRollout extends RolloutPass {
   readonly entity: string;
   /** Newest version at the time of the rollout's creation, or the version that was asked for. */
   readonly step: number;
-  /** Name of the group whose rewards are compared; null if the task decides. */
+  /** Name of the group whose rewards are compared; null if all rollouts of the same task form a group. */
   readonly group: string | null;
   readonly split: string;
   readonly task: Json;
@@ -79,7 +79,9 @@ export interface RolloutChoice {
   readonly stepMin: number;
   /** True to use expired rollouts too. */
   readonly includesExpired: boolean;
-  /** Uses only whole groups: those with at least this many such rollouts, and no open one. Null for all groups. */
+  /**
+   * Uses only whole groups: those with at least this many matching rollouts, none of them open. Null for all groups.
+   */
   readonly wholeSizeMin: number | null;
 }
 
@@ -89,7 +91,7 @@ export interface RolloutGroup {
   readonly rollouts: readonly Rollout[];
 }
 
-/** Rollouts from which a job is created, which its transaction stores. */
+/** Rollouts from which a job is created. They are stored in the transaction that creates the job. */
 export interface RolloutOrigin {
   readonly rolloutIds: readonly string[];
   /** Automatic rule that created the job; null if no rule did. */
@@ -130,7 +132,7 @@ export interface RolloutStore {
    * @returns the number of deleted rollouts, at most `limit`
    */
   deleteEnded(before: Date, limit: number): Promise<number>;
-  /** Counts the groups that `groups` returns without limits, and those of them that are whole. */
+  /** Counts all groups that match (without the limit of `groups`), and how many of them are whole. */
   countGroups(choice: RolloutChoice, now: Date): Promise<{ readonly all: number; readonly whole: number }>;
 }
 

@@ -1,6 +1,6 @@
-// JSON whose numbers keep their digits, for JSON that a model reads as text: tool arguments, tool schemas, and
-// constants and bounds of a schema. Threads, processes and stores pass it on as text, because a structured clone would
-// lose digits and classes. All other JSON is parsed with JSON.parse.
+// Parses and writes JSON without losing digits of numbers. Used where a model reads the JSON as text: tool arguments,
+// tool schemas, and constants and bounds of a schema. Threads, processes and stores exchange such JSON as text, because
+// a structured clone would lose the digits.
 import type { Json } from "./json.ts";
 
 /** A number whose text would change if it were converted to a double and back, such as 12345678901234567890 or 1.0. */
@@ -38,8 +38,8 @@ export function parseExactJson(text: string): ExactJson {
 }
 
 /**
- * Returns `value`, which JSON.parse made from `text`, with the digits that numbers have in `text`. Returns `value`
- * itself if no digits were lost.
+ * Restores the digits of numbers that JSON.parse lost when it made `value` from `text`. Returns `value` itself if no
+ * digits were lost.
  */
 export function withExactNumbers(text: string, value: Json): ExactJson {
   return hasInexactNumbers(text) ? readExactly(text) : value;
@@ -66,8 +66,8 @@ interface Piece {
 }
 
 /**
- * Returns the text of a value that is a text, number, boolean or null. For a list or object, returns the opening
- * bracket, and adds the content to `waiting` in reverse order.
+ * Returns the JSON of a string, number, boolean or null. For a list or object, returns the opening bracket, and adds
+ * the content to `waiting` in reverse order.
  */
 function openingText(value: ExactJson, waiting: Piece[]): string {
   if (value instanceof ExactNumber) return value.text;

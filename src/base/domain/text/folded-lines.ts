@@ -19,14 +19,17 @@ export function* foldedLine(line: string): Generator<string, void> {
   yield line.slice(start);
 }
 
-/** Returns the text that a part adds to the unfolded text, in which each complete line ends in a line feed. */
+/**
+ * Returns the text of a part without the backslash at its end. A part without a backslash completes its line, so a line
+ * feed is added.
+ */
 export function unfolded(part: string): string {
   return part.endsWith("\\") ? part.slice(0, -1) : `${part}\n`;
 }
 
 /**
- * Yields, for each line, the list of its converted pieces. The texts of the pieces together are the line and its line
- * feed.
+ * Converts the parts of lines, and yields a list of converted pieces for each line. The line feed belongs to a line's
+ * last piece.
  *
  * @param pieceOf converts a piece as soon as it arrives, because converting a long line in one step would block the
  * event loop

@@ -11,7 +11,7 @@ export interface TraceStore {
    * Deletes all objects and calls that a project has published and recorded. Data that is written meanwhile may remain.
    * Small transactions keep other writers from waiting; an interrupted deletion has to be repeated.
    *
-   * @returns ids of the artifacts of its files that no project uses any more
+   * @returns ids of artifacts with the project's files that no project uses any more
    */
   deleteProject(projectId: string): Promise<readonly string[]>;
 }

@@ -3,7 +3,7 @@
 export const basePrecisions = ["float32", "int8"] as const;
 
 /**
- * `int8` quantizes these weights and the values that are multiplied with them. Adapters and everything else remain
- * float32.
+ * `int8` quantizes the base model's weights and the values that are multiplied with them. Adapters and everything else
+ * remain float32.
  */
 export type BasePrecision = (typeof basePrecisions)[number];

@@ -107,7 +107,7 @@ function refusal(field: string, message: string): ServiceError {
   return new ServiceError({ code: "invalid", faults: [{ location: [field], message, type: "value_error" }] });
 }
 
-/** Trainer to which stored states without the name of a trainer belong. */
+/** Trainer of stored states that lack a trainer's name. Older versions of Hone stored such states. */
 const firstTrainer = "embedded";
 
 /** Returns the stored form of a state: the trainer's name, a colon, and the trainer's own name for the state. */

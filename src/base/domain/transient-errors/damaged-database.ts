@@ -2,7 +2,8 @@
 import { ServiceError } from "../service-error.ts";
 
 /**
- * Error codes of SQLite, with their extended codes, and PostgreSQL's codes for `data_corrupted` and `index_corrupted`.
+ * Error codes for damaged files: two codes of SQLite, one with extended codes, and PostgreSQL's `data_corrupted`
+ * (XX001) and `index_corrupted` (XX002).
  */
 const codes = /^(SQLITE_CORRUPT(_\w+)?|SQLITE_NOTADB|XX001|XX002)$/;
 

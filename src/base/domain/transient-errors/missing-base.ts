@@ -3,7 +3,7 @@
 import { type ModelVersion, type RecordedBase, shownBase } from "../model.ts";
 import { ServiceError } from "../service-error.ts";
 
-/** Returns the error with which a job waits until a server has its base model. */
+/** Returns the error of a job that waits until a server has its base model. */
 export function missingBaseError(baseModel: string): ServiceError {
   return missing(
     `The base model ${JSON.stringify(baseModel)} is not served now; start a server with --model, and the job goes on.`,
@@ -33,7 +33,7 @@ export function overOtherWeights(recorded: RecordedBase, weights: string): Servi
   return new ServiceError({ code: "conflict", message: `It ${otherWeights(recorded, weights)}` });
 }
 
-/** Returns the error with which a job waits if the version from which it starts was trained with other weights. */
+/** Returns the error of a job that waits because the version from which it starts was trained with other weights. */
 export function waitsForWeights(
   { step, base }: Pick<ModelVersion, "step" | "base">,
   weights: string,

@@ -2,7 +2,7 @@
 // it, and a device may be endless. Pure: the caller stats the path.
 import { invalid } from "../service-error.ts";
 
-/** Questions about the kind of a path that Node's `Stats` answers. */
+/** The methods of Node's `Stats` that tell the kind of a path. */
 export interface PathKind {
   isFile(): boolean;
   isDirectory(): boolean;

@@ -80,7 +80,10 @@ export interface WebhookStore {
 /** Number of attempts that are kept for each delivery. Older ones are deleted. */
 export const attemptsKept = 20;
 
-/** Maximum number of pending deliveries. Hone disables a webhook with more, because its receiver accepts none. */
+/**
+ * Maximum number of pending deliveries of a webhook. Beyond it, Hone disables the webhook, because its receiver accepts
+ * no deliveries.
+ */
 export const pendingMax = 100_000;
 
 /** Maximum size in bytes of the records in one event, as stored. A larger record gets an event for itself. */

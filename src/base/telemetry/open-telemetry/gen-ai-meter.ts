@@ -1,5 +1,6 @@
-// Metrics that OpenTelemetry's conventions for generative AI define for a model server, and the numbers of tokens that
-// they define for clients. https://github.com/open-telemetry/semantic-conventions-genai, docs/gen-ai/gen-ai-metrics.md
+// Metrics from OpenTelemetry's conventions for generative AI: those for model servers, and the token counts for
+// clients.
+// https://github.com/open-telemetry/semantic-conventions-genai, docs/gen-ai/gen-ai-metrics.md
 import type { Meter } from "@opentelemetry/api";
 import type { GenAiMeter } from "../tracing.ts";
 

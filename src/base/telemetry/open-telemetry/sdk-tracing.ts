@@ -101,7 +101,7 @@ function parentContext(parent: Parameters<Tracing["begin"]>[0]["parent"]): Conte
   return trace.setSpanContext(ROOT_CONTEXT, { ...context, ...traceState });
 }
 
-/** Returns a span context for a header, in a list; empty if the header is missing or malformed. */
+/** Returns a list with the span context that a header contains; empty if the header is missing or malformed. */
 function contextOf(traceparent: string | undefined) {
   const read = traceparent === undefined ? null : readTraceparent(traceparent);
   if (read === null) return [];

@@ -117,7 +117,7 @@ export interface FamilyRule {
   readonly hasAttentionGate: boolean;
   readonly hasValueNorm: boolean;
   readonly hasLayerScales: boolean;
-  /** Reads in which settings each layer differs from the model; null if layers of the class never differ. */
+  /** Reads the settings of each layer that differ from the model's; null if layers of the class never differ. */
   readonly layerDetails:
     | ((reader: ConfigReader, kinds: readonly LayerKind[]) => readonly LayerDetails[])
     | null;

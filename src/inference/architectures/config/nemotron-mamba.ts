@@ -13,7 +13,7 @@ export function nemotronMamba(reader: ConfigReader): MambaConfig {
     headSize: reader.count("mamba_head_dim", 64),
     stateSize: reader.count("ssm_state_size", 128),
     hasProjectionBias: reader.flag("use_bias", false),
-    // As in Transformers when it computes a whole text: only `time_step_min` limits the steps, not `time_step_limit`.
+    // Only `time_step_min` limits the steps, not `time_step_limit`, as in Transformers when it computes a whole text.
     stepMin: reader.get(minField) === 0 ? 0 : reader.number(minField, 0.001),
     stepMax: Infinity,
   };

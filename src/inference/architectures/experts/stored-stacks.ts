@@ -1,5 +1,6 @@
-// Reads tensors that hold one matrix of all experts of a layer, in the layouts of GGUF files and of gpt-oss. In
-// gpt-oss's own files, rows of gate and up alternate; weights are transposed, or in blocks of four-bit numbers (MXFP4).
+// Reads tensors that each hold one matrix for all experts of a layer, as GGUF files and gpt-oss store them. In
+// gpt-oss's own files, rows of gate and up alternate, and weights are either transposed or in blocks of four-bit
+// numbers (MXFP4).
 import { matrixOf, type StoredTensor } from "../../../lib/model-files/stored-tensor.ts";
 
 type Tensors = ReadonlyMap<string, StoredTensor>;

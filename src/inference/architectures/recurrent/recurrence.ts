@@ -45,8 +45,8 @@ export function matrixDims(config: ModelConfig): readonly number[] {
 }
 
 /**
- * For serving: returns the values that new tokens read, given the state [B, H, K, V] before them, and the state after
- * the last of them.
+ * For serving: takes the state [B, H, K, V] before the new tokens. Returns the values that these tokens read, and the
+ * state after the last of them.
  */
 export function recallAfter(
   builder: GraphBuilder,

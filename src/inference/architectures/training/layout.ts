@@ -321,7 +321,7 @@ function toList(
   { ids_M, places_L }: { readonly ids_M: Value; readonly places_L: Value },
 ): Value {
   const [length] = places_L.shape;
-  // 1 for the rows' entry that belongs to a list token; 0 for padding, whose results are unused.
+  // 1 at the entry that belongs to a list token, as `places_L` says; 0 at padding, whose results are unused.
   const isToken_M = builder.equal(
     builder.gatherRows(places_L, ids_M),
     builder.iota(dimensionAt(ids_M.shape, 0)),

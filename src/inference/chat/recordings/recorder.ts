@@ -157,7 +157,7 @@ class Recording implements ChatRecording {
 
 function recordedPrompt(prompt: ChatPrompt): RecordedPrompt {
   if (prompt.kind === "conversation") {
-    // The tokens of the earlier answer are in `promptTokenIds`.
+    // `sampled` is left out, because its tokens are in `promptTokenIds`.
     const { sampled: _, ...rest } = prompt;
     return rest;
   }

@@ -3,8 +3,8 @@
 
 export interface StopScanner {
   /**
-   * Takes new text. Returns the text that may be shown, and the stop string that ended the text, or null. Must not be
-   * called after a stop string has ended the text.
+   * Takes new text. Returns the text that may be shown, and the stop string that ended the text (null if none did).
+   * Must not be called after a stop string has ended the text.
    *
    * @param mayEnd if false, a stop string that is completed here counts as ordinary text
    */
@@ -102,7 +102,7 @@ interface StopState {
   readonly completed: string | null;
 }
 
-/** State of the automaton: the longest prefix of any stop string with which the text so far ends. */
+/** State of the automaton: the longest end of the text so far with which some stop string begins. */
 class Prefix implements StopState {
   /**
    * Range of the sorted stop strings that begin with this prefix: index of the first one, and index after the last one.
@@ -111,7 +111,7 @@ class Prefix implements StopState {
   readonly end: number;
   /** Length of the prefix in UTF-16 units. */
   readonly length: number;
-  /** The longest shorter prefix of any stop string with which this prefix ends; null for the empty prefix. */
+  /** The longest shorter end of this prefix with which some stop string begins; null for the empty prefix. */
   shorter: Prefix | null = null;
   readonly longer = new Map<number, Prefix>();
   /** Index of `completed` in the caller's list; Infinity if no stop string is complete. */

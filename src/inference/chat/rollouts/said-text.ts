@@ -6,7 +6,7 @@ import type { RecordedChoice } from "../../../base/domain/recordings/recorded-co
 import type { Json, JsonObject } from "../../../base/domain/text/json.ts";
 import type { MessageRecord } from "../../../base/domain/trajectory.ts";
 
-/** Hash of a conversation without messages that has these tools. */
+/** Returns the hash of a conversation that has these tools, but no messages yet. */
 export function startHash(tools: readonly JsonObject[] | null): string {
   return hash("sha256", JSON.stringify(tools === null || tools.length === 0 ? null : tools));
 }
@@ -22,7 +22,7 @@ export function saidText({ role, content, tool_calls: calls, tool_call_id: id }:
   return said(role, joinedText(content ?? null) ?? "", called, id ?? null);
 }
 
-/** Returns the text of {@link saidText} for the message that repeats an answer. */
+/** Returns the text that {@link saidText} returns for a message with this answer. */
 export function answeredText({ text, toolCalls }: RecordedChoice): string {
   const called = toolCalls.map(({ name, argumentsText }) =>
     JSON.stringify([name, canonicalOf(argumentsText)]),

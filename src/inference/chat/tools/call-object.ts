@@ -26,7 +26,10 @@ export interface CallMembers {
  */
 export type CallOutcome = "none" | "whole" | BrokenObject;
 
-/** Arguments that stopped being JSON: the part that was emitted, and the scalar at which they became invalid. */
+/**
+ * Arguments that stopped being JSON. `given` is the part that was emitted. `broken` is the unfinished number or literal
+ * before the invalid character, which was not emitted; empty if there is none.
+ */
 export interface BrokenObject {
   readonly given: string;
   readonly broken: string;
@@ -166,8 +169,8 @@ function escaped(character: string): string {
 }
 
 /**
- * Reads a JSON object and emits it as the arguments of a call. Returns the emitted text, and the scalar at which the
- * object becomes invalid (`broken`, null if it is valid).
+ * Reads a JSON object and emits it as the arguments of a call. Returns the emitted text, and the result of {@link
+ * readObject} (`broken`).
  */
 export function* readGivenObject(
   cursor: Cursor,
@@ -185,8 +188,8 @@ export function* readGivenObject(
  * Reads a JSON object and emits it as it arrives. Escapes control characters in its strings. Emits numbers and literals
  * only once they are complete.
  *
- * @returns null for a valid object, even if the end of the text truncates the object; else the scalar at which the
- * object becomes invalid
+ * @returns null for a valid object, even if the end of the text truncates the object. For an invalid object, the
+ * unfinished number or literal before the invalid character; empty if there is none
  */
 export function* readObject(cursor: Cursor, give: (text: string) => unknown): Reading<string | null> {
   const scanner = new ObjectScanner();
