@@ -63,9 +63,9 @@ const youngest: Readonly<Record<string, EmojiEntry>> = {
 };
 
 /**
- * Emoji of two people that are a single character without skin tones. With two different skin tones, they become a
- * sequence of `members` with the characters in `between`. `name` is the name of that sequence, if it differs from the
- * emoji's name.
+ * Emoji that show two people and are a single character without skin tones. With two different skin tones, such an
+ * emoji becomes a sequence: the two `members`, with the characters of `between` in the middle. `name` is the name of
+ * that sequence, if it differs from the emoji's name.
  */
 const pairs: readonly {
   readonly emoji: string;

@@ -28,7 +28,7 @@ export interface Chat {
   readonly usage: Usage;
 }
 
-/** Names that libraries and model providers give to finish reasons, by OpenAI's name. */
+/** OpenAI's finish reasons, by the names that other libraries and model providers use. */
 const finishReasons: Readonly<Record<string, string>> = {
   tool_call: "tool_calls",
   "tool-calls": "tool_calls",
@@ -39,7 +39,7 @@ const finishReasons: Readonly<Record<string, string>> = {
   "content-filter": "content_filter",
 };
 
-/** Returns the finish reason by OpenAI's name; null for a value that is not a text. */
+/** Returns OpenAI's name for a finish reason; null for a value that is not a text. */
 export function finishReasonOf(value: ExactJson | undefined): string | null {
   const reason = value !== undefined && isExactList(value) ? value[0] : value;
   if (typeof reason !== "string" || reason === "") return null;
@@ -67,7 +67,11 @@ export function toolsOf(definitions: ExactJson | undefined): readonly ExactJsonO
   return definitions.map(toolOf).filter((tool) => tool !== null);
 }
 
-/** Takes sampling options. @param names the convention's key of each option, by OpenAI's name */
+/**
+ * Takes the sampling options from a span's attributes.
+ *
+ * @param names for each of OpenAI's option names, the attribute key that the convention uses
+ */
 export function parametersOf(
   attributes: SpanAttributes,
   names: Readonly<Record<string, string>>,

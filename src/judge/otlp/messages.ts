@@ -34,7 +34,7 @@ const addResult: AddPart = (part, { results }) => {
   results.push({ role: "tool", tool_call_id: id, content: textOf(resultValue(result)) });
 };
 
-/** Kinds of parts, under each name that a convention gives them. */
+/** Handlers of message parts, by each name that a convention gives to the kind of part. */
 const parts: Readonly<Record<string, AddPart>> = {
   text: addText,
   input_text: addText,
@@ -49,7 +49,7 @@ const parts: Readonly<Record<string, AddPart>> = {
   tool_result: addResult,
 };
 
-/** Converts a list of messages, an object that contains one, a single message, or a text of the given role. */
+/** Converts a list of messages, an object with such a list, a single message, or a text of the given role. */
 export function messagesOf(value: ExactJson | undefined, role = "user"): readonly ExactJsonObject[] {
   if (value === undefined || value === null) return [];
   const inside = isExactObject(value) && value["role"] === undefined ? value["messages"] : undefined;
@@ -60,13 +60,13 @@ export function messagesOf(value: ExactJson | undefined, role = "user"): readonl
   );
 }
 
-/** Converts one message. Results of tools become messages of their own. */
+/** Converts one message. Each tool result in it becomes a separate message. */
 function messageOf(message: ExactJsonObject, role: string): readonly ExactJsonObject[] {
   const { parts: genAiParts, content, finish_reason: _, ...others } = message;
   const base = { ...others, role: typeof message["role"] === "string" ? message["role"] : role };
   const list = genAiParts ?? content;
   if (list === undefined && message["tool_calls"] === undefined) {
-    // Not a message, but an input or output of the program's own form.
+    // This is not a message, but an input or output in a form that the program chose.
     return [{ role: base.role, content: exactJsonText(message) }];
   }
   if (list === undefined || !isExactList(list)) return [{ ...base, content: content ?? null }];
@@ -90,7 +90,10 @@ function addPart(part: ExactJson, to: Collected): void {
   else to.content.push(part);
 }
 
-/** A single text is the content itself. Without any, the content is null next to calls, and an empty text otherwise. */
+/**
+ * Returns a message's content: its text if it has only one text part. If it has no parts, returns null if the message
+ * has tool calls, else an empty text.
+ */
 function contentOf(content: readonly ExactJson[], hasCalls: boolean): ExactJson {
   if (content.length === 0) return hasCalls ? null : "";
   const [first] = content;
@@ -123,7 +126,7 @@ export function toolOf(value: ExactJson): ExactJsonObject | null {
   return { type: "function", function: definition };
 }
 
-/** The AI SDK wraps the result of a tool with its type. */
+/** Returns a tool's result without the object in which the AI SDK wraps it together with its type. */
 function resultValue(result: ExactJson): ExactJson {
   if (!isExactObject(result) || typeof result["type"] !== "string") return result;
   return ["json", "text", "error-json", "error-text"].includes(result["type"])

@@ -1,5 +1,5 @@
 // Reads the spans of an OTLP request in JSON form. A span that is malformed or too large is left out with a reason, so
-// that it does not cost the client the other spans of the request.
+// that the other spans of the request can still be stored.
 import { isJsonObject, type Json, type JsonObject } from "../../base/domain/text/json.ts";
 import { isStorable } from "../../base/domain/text/storable.ts";
 import { attributesOf } from "./attribute-values.ts";

@@ -1,4 +1,4 @@
-// Attributes of a span from which conventions take the values that they understand. The values that nobody takes stay
+// Attributes of a span. Each convention takes the values that it understands. Values that no convention takes stay
 // attributes of the stored call.
 import {
   isExactList,
@@ -28,7 +28,7 @@ export class SpanAttributes {
     return this.#rest.get(key);
   }
 
-  /** Takes the value of the first of these keys that exists; undefined if none does. Takes the other keys, too. */
+  /** Takes the values of all these keys. Returns the value of the first key that exists; undefined if none does. */
   take(...keys: readonly string[]): ExactJson | undefined {
     const found = keys.map((key) => this.#rest.get(key)).find((value) => value !== undefined);
     for (const key of keys) this.#rest.delete(key);
@@ -75,8 +75,7 @@ export class SpanAttributes {
 }
 
 /**
- * Parses a text that is a JSON object or list; returns other values unchanged, and also a text that is nested too
- * deeply.
+ * Parses a text that is a JSON object or list. Returns other values, and texts that are nested too deeply, unchanged.
  */
 export function parsedValue(value: ExactJson | undefined): ExactJson | undefined {
   if (typeof value !== "string" || !/^\s*[[{]/.test(value) || isDeep(value)) return value;

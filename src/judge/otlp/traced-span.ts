@@ -21,7 +21,7 @@ export interface TracedSpan {
 /** Conventions in the order of preference. The first that finds messages reads the span. */
 const conventions = [aiSdkChat, genAiChat, openLlmetryChat, openInferenceChat, langfuseChat];
 
-/** Attributes with the input and the output of spans that ask no model. */
+/** Attributes with the input and the output of spans that are not requests to a model. */
 const inputKeys = [
   "langfuse.observation.input",
   "input.value",

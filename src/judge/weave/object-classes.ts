@@ -5,7 +5,8 @@ import type { ObjectKind } from "../../base/domain/traces/published-object.ts";
 
 export interface ObjectClasses {
   /**
-   * The value's class that derives directly from a root class, such as `AnnotationSpec` or `Model`; null if unknown.
+   * Among the value's classes, the one that derives directly from a root class, such as `AnnotationSpec` or `Model`;
+   * null if unknown.
    */
   readonly base: string | null;
   readonly leaf: string | null;

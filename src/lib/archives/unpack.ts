@@ -1,5 +1,5 @@
-// Unpacks the plain files of a tar stream into a folder, within limits, and skips all other entries. Of an entry's
-// path, only the last part is used, so that no file is written outside the folder.
+// Unpacks the plain files of a tar stream into a folder, within limits, and skips all other entries. Uses only the last
+// part of an entry's path, so that no file is written outside the folder.
 import { open } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { cut, invalid } from "../../base/domain/service-error.ts";

@@ -10,10 +10,13 @@ import { messagesOf } from "../messages.ts";
 import type { Span, SpanEvent } from "../span.ts";
 import { parsedValue, type SpanAttributes } from "../span-attributes.ts";
 
-/** Operations that ask a model. A span of another operation, such as `invoke_agent`, contains spans that do. */
+/**
+ * Operations that send a request to a model. A span of another operation, such as `invoke_agent`, contains spans of
+ * such requests.
+ */
 const operations = ["chat", "generate_content", "text_completion"];
 
-/** True if the span's operation, if it names one, asks a model. */
+/** True if the span's operation sends a request to a model, or the span names no operation. */
 export function asksModel(attributes: SpanAttributes): boolean {
   const operation = attributes.see("gen_ai.operation.name");
   return operation === undefined || (typeof operation === "string" && operations.includes(operation));

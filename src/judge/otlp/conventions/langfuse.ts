@@ -1,5 +1,5 @@
-// Attributes `langfuse.observation.*` of Langfuse's libraries. The input and output of a generation are the program's
-// own: messages, an object with messages and tools, an answer, or a text.
+// Attributes `langfuse.observation.*` of Langfuse's libraries. The program chooses the form of a generation's input and
+// output: messages, an object with messages and tools, an answer, or a text.
 import { isExactList, isExactObject, type ExactJson } from "../../../base/domain/text/exact-json.ts";
 import { choicesOf, toolsOf, type Chat } from "../chat.ts";
 import { messagesOf } from "../messages.ts";

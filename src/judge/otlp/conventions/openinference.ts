@@ -13,7 +13,7 @@ export function openInferenceChat(attributes: SpanAttributes): Chat | null {
   const input = attributes.list("llm.input_messages");
   const output = attributes.list("llm.output_messages");
   if (input.length === 0 && output.length === 0) return null;
-  // Both repeat the messages as the whole request and the whole answer.
+  // `input.value` and `output.value` repeat the messages, as the whole request and the whole answer.
   attributes.take("input.value", "input.mime_type", "output.value", "output.mime_type");
   const options = attributes.parsed("llm.invocation_parameters") ?? {};
   const { model, messages: _, tools, ...parameters } = isExactObject(options) ? options : {};

@@ -98,8 +98,8 @@ const anyText = (min: number): GrammarNode => ({
 });
 
 /**
- * Returns a node for the shortest matches: the texts that match the given node, although none of their shorter prefixes
- * does.
+ * Returns a node for the shortest matches: the texts that match the given node and have no shorter prefix that matches
+ * it.
  */
 function shortest(node: GrammarNode): GrammarNode {
   return without(node, { kind: "sequence", parts: [node, anyText(1)] });
