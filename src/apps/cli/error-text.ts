@@ -1,5 +1,5 @@
-// Formats a command's error. Where the server's message names HTTP routes or headers, the text names commands and
-// flags.
+// Formats a command's error. Replaces HTTP routes and headers in the server's message by the commands and flags that
+// correspond to them.
 import { HoneError } from "../client/hone-error.ts";
 import { fullDiskError } from "../../base/domain/transient-errors/full-disk.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";

@@ -8,8 +8,7 @@ import { createProgram } from "./program.ts";
  * Runs one command line.
  *
  * @param words words after the interpreter and the script
- * @param limits overrides of the server's limits; they affect only `serve`, and `schemas check`, which has the same
- * limits
+ * @param limits overrides of the server's limits, for the commands `serve` and `schemas check`
  */
 export async function main(words: readonly string[], limits: SettingsOverrides = {}): Promise<void> {
   const program = createProgram(limits);

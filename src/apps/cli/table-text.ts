@@ -5,7 +5,7 @@ import { cut } from "../../base/domain/service-error.ts";
 const gap = 2;
 /** Minimum width of a column whose texts are cut. */
 const leastWidth = 10;
-/** Length of a shortened id: the timestamp of a version 7 UUID, a prefix by which commands find it. */
+/** Length of a shortened id. It covers the timestamp of a version 7 UUID. Commands accept such a prefix as an id. */
 const idLength = 13;
 const id = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 /** Matches a time in ISO 8601, so that its seconds can be dropped. */

@@ -1,4 +1,4 @@
-// Names the items that a job trains on and counts: trajectories, conversations, pairs or answers.
+// Returns the word for the items that a job trains on: trajectories, conversations, pairs or answers.
 import type { TrainingJob } from "./api.ts";
 
 export interface JobItems {
@@ -6,7 +6,7 @@ export interface JobItems {
   readonly many: string;
 }
 
-/** For the loss KTO, a preference is a single labelled answer. */
+/** With the loss KTO, each preference is a single labelled answer instead of a pair. */
 export function jobItems({
   kind,
   preference_config: config,

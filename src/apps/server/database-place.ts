@@ -32,7 +32,7 @@ export interface DatabasePlace {
   readonly isForMany: boolean;
   /** Sentence that says what to do if the database cannot be opened. */
   readonly cure: string;
-  /** Returns true if the database exists; always true for a database server, which is not asked. */
+  /** Returns true if the database exists. For a database server, returns true without asking the server. */
   exists(): boolean;
   open(options: OpenOptions): Promise<Stores>;
   /** Opens the tables: shared to copy them while a server runs, or exclusively to fill them. */

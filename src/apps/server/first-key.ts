@@ -90,7 +90,7 @@ async function setFirstKey(dependencies: FirstKeyDependencies, secret: string): 
     throw new ServiceError({ code: "conflict", message });
   }
   const key = known ?? firstKey(dependencies, secret);
-  // Ignores the error if another server, starting at the same time with the same key, has created it.
+  // Ignores the error if another server has just created the same key.
   if (known === null)
     await keys.create(key).catch(async (error: unknown) => {
       if ((await keys.findByHash(key.secretHash)) === null) throw error;

@@ -7,8 +7,8 @@ import { fullDiskError } from "../../base/domain/transient-errors/full-disk.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 
 /**
- * Creates a folder and its missing parents, and flushes their directory entries: data in the folder would otherwise be
- * lost together with its entry.
+ * Creates a folder and its missing parents, and flushes their directory entries to disk. Otherwise a crash could lose
+ * the folder's entry, and with it the data in the folder.
  *
  * @param setting name of the folder's setting, for the message
  * @throws ServiceError `invalid` that says which folder cannot be created, why, and what to do; `unavailable` on a

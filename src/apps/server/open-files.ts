@@ -25,8 +25,8 @@ export function openFilesMax(): number {
 }
 
 /**
- * Reads the limit from /proc, which takes almost no time, while Node.js's report takes 50 ms in a running server; null
- * on other systems than Linux.
+ * Returns the limit from /proc; null on systems other than Linux. Reading /proc takes almost no time, whereas Node.js's
+ * report takes 50 ms in a running server.
  */
 export function limitOfLinux(): number | null {
   let limits: string;

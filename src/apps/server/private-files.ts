@@ -53,8 +53,8 @@ export async function keepDataPrivate({ data, blobs, database }: DataPlaces, log
 }
 
 /**
- * Makes a file or folder private. If others could access a folder, its content is made private too. Otherwise its
- * content is out of their reach, and is not read because it may be very large; but caches are always read: they are
+ * Makes a file or folder private. If others could access a folder, its content is made private too. The content of a
+ * folder that was already private is not read, because it may be very large. Only caches are always read: they are
  * small, and earlier builds wrote readable files there.
  */
 async function makePrivate(path: string, logger: Logger): Promise<void> {

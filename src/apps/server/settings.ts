@@ -239,7 +239,7 @@ export function wholeSettings(set: OperatorSettings, overrides: SettingsOverride
   // training.
   const derived: SettingsOverrides = {
     files: { fileBytes: http.trajectoryBodyBytes },
-    // Fits at least two bodies of the maximum size, because each entity may use only half of it.
+    // At least twice the maximum size of a body, because each entity may use only half of these bytes.
     http: { bodyBytesInFlight: Math.max(2 * http.bodyBytes, Math.min(http.bodyBytesInFlight, memoryShare)) },
     training: { threads },
     remote: { scheduling },

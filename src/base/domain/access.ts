@@ -115,7 +115,7 @@ export interface Caller {
   /** Scopes of the caller's key, which restrict what the caller may do; null if the key is not restricted. */
   readonly scopes: readonly KeyScope[] | null;
   readonly project: string | null;
-  /** Rollout to which the caller's calls of models belong; absent or null for other callers. */
+  /** Rollout to which the caller's model calls belong; absent or null if they belong to none. */
   readonly rollout?: RolloutPass | null;
 }
 
@@ -165,7 +165,7 @@ export interface KeyStore {
    * whether that secret has expired.
    */
   findByHash(secretHash: string): Promise<OpeningKey | null>;
-  /** Returns the ids, in any order, of those keys that are revoked or have expired at the given time. */
+  /** Returns those of the ids, in any order, whose keys are revoked or have expired at the given time. */
   findEnded(ids: readonly string[], at: Date): Promise<readonly string[]>;
   /** Returns the keys that match the filter (by default all, including revoked keys), in order of creation. */
   list(page: PageRequest, filter?: KeyFilter): Promise<Page<AccessKey>>;

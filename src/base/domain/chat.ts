@@ -25,10 +25,10 @@ export interface Conversation {
   readonly addGenerationPrompt: boolean;
   /**
    * True if the prompt ends directly after the content of the final message, so that the model continues that message.
-   * Excludes `addGenerationPrompt`.
+   * Cannot be combined with `addGenerationPrompt`.
    */
   readonly continueFinalMessage: boolean;
-  /** Answer in the messages whose exact tokens begin the prompt; absent or null if there is none. */
+  /** An answer among the messages. The prompt begins with its exact tokens. Absent or null if there is none. */
   readonly sampled?: SampledTurn | null;
 }
 
@@ -54,8 +54,8 @@ export const plainConversation: Omit<Conversation, "messages"> = {
 /** Options that prompts of every kind have. */
 interface PromptOptions {
   /**
-   * Maximum number of prompt tokens; null if there is none. Only the last tokens of a longer prompt are used. With -1,
-   * as many are used as fit into the context.
+   * Maximum number of prompt tokens; null for no maximum, -1 for as many as fit into the context. Of a longer prompt,
+   * only the last tokens are used.
    */
   readonly truncation: number | null;
   /** True if the answer's text begins with the text of the last message, or, for a text prompt, with the prompt. */
@@ -152,8 +152,8 @@ export interface LogprobRequest {
 export interface ChatOutput {
   readonly choices: ChoiceRequest;
   /**
-   * Log-probabilities that the request asks for; null if it asks for none. Undefined if the request does not say;
-   * whether there are any then depends on the model.
+   * Log-probabilities that the request asks for; null if it asks for none. Undefined if the request does not say; the
+   * default then depends on the model.
    */
   readonly logprobs: LogprobRequest | null | undefined;
   /**
@@ -179,8 +179,8 @@ export interface ChatIdentity {
 
 /**
  * A validated request. All defaults are set, except those that depend on the model. The chat service refuses options
- * that the engine lacks; options that the chat service itself lacks have their defaults here, and a fault in
- * `unserved`.
+ * that the engine lacks. An option that the chat service itself lacks has its default here, and `unserved` contains a
+ * fault for it.
  */
 export interface ChatRequest {
   readonly identity: ChatIdentity;
@@ -356,7 +356,7 @@ export interface ChatCompletion<Step = readonly ChatDelta[]> {
    */
   readonly recordedAs: CompletionKey | null;
   /**
-   * Ends the completion early and frees its resources. To break out of a loop over the deltas has the same effect. Does
+   * Ends the completion early and frees its resources. Breaking out of a loop over the deltas has the same effect. Does
    * nothing after the end.
    */
   leave(): Promise<void>;

@@ -1,6 +1,6 @@
 // The only module that reads the time, from this machine's clock or from a clock that all servers on a database share.
-// Everything that waits takes a `Clock`, so that tests need no real delays. `performance` is imported explicitly,
-// because Node.js loads the global one lazily, which fails if the script is interrupted meanwhile.
+// Everything that waits takes a `Clock`, so that tests need no real delays. `performance` is imported, because Node.js
+// loads the global `performance` at its first use, which fails if the script is interrupted meanwhile.
 import { performance } from "node:perf_hooks";
 
 export interface Clock {

@@ -256,7 +256,7 @@ export type EngineFeature =
   | "cache-salt"
   | "embeddings";
 
-/** Parts of a request from which the needed features follow. Both requests to engines and chat requests have them. */
+/** Parts of a request that determine which features it needs. Engine requests and chat requests have these parts. */
 export type FeatureRequest = Pick<GenerationRequest, "constraint" | "choices" | "priority" | "cacheSalt"> & {
   readonly sampling: Parameters<typeof askingParameters>[0];
   readonly stopping: Pick<GenerationRequest["stopping"], "minTokens">;

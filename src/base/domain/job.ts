@@ -310,9 +310,9 @@ export interface JobCreation {
 
 export interface JobStore {
   /**
-   * Stores a job and its training data, as one folded line of JSON for each group, conversation or preference; durable
-   * when it resolves. A retry uses the lines, the content hash and the feedback of the earlier job. If the idempotency
-   * key was used before with the same body hash, returns the id of the earlier job.
+   * Durably stores a job and its training data: one line of JSON for each group, conversation or preference, folded as
+   * in text/folded-lines. A retry uses the lines, the content hash and the feedback of the earlier job. If the
+   * idempotency key was used before with the same body hash, returns the id of the earlier job.
    *
    * @throws ServiceError `conflict` if the idempotency key was used with another body hash, the data of the repeated or
    * retried job was removed, another job has taken the feedback or the rollouts, or another server now owns the automatic rule
@@ -356,9 +356,11 @@ export interface JobStore {
    */
   pin(id: string, owner: string, pins: JobPins): Promise<JobPins>;
   /**
-   * Returns running jobs to the queue if their owner has no lease, or does not list them among the jobs that it runs.
-   * Counts a restart for each attempt without progress, and returns the jobs' ids. A reason for waiting that such an
-   * owner recorded is deleted, except after lost attempts, because the job may have killed the server.
+   * Returns running jobs to the queue if their owner has no lease, or if the owner is `runs.owner` and `runs.ids` does
+   * not contain the job. Counts a restart for each attempt without progress. Also deletes the reasons for waiting that
+   * servers without a lease have recorded for jobs in the queue; jobs that this call returns to the queue keep theirs.
+   *
+   * @returns the ids of the jobs
    *
    * @param options.notBefore earliest next claim of a job with this number of restarts, including this one
    */
@@ -410,11 +412,11 @@ export interface JobStore {
   succeed(id: string, success: JobSuccess): Promise<void>;
   /**
    * Ends the job without success. One transaction writes the state, and the event `training_failed` with the message.
+   *
+   * @param options.discard called before the job ends, while no server can claim this job or the next job of its model;
+   * if it throws, the job ends nevertheless
    * @throws ServiceError `conflict` if the job has ended, or if `options.owner` is given and the job is not running for
    * that server
-   *
-   * @param options.discard called before the job ends, while no server can claim it or the next job of its model; its
-   * errors do not prevent the end
    */
   end(
     id: string,
@@ -538,7 +540,7 @@ export interface JobRunner {
   /** Profile of the trainer. The server refuses jobs that the trainer cannot run when they are submitted. */
   readonly trainer: TrainerProfile;
   /**
-   * Refuses, with `unsupported`, jobs on a base model that this trainer can never train. The message says what to do
+   * Throws `unsupported` if this trainer can never train models on this base model. The message says what to do
    * instead.
    */
   requireTrainable?(baseModel: string): void;
@@ -550,8 +552,9 @@ export interface JobRunner {
    * Runs one attempt to its end. The caller must then call `keep` or `discard` for the result. If the server dies
    * before that, its next start removes the result, unless a version uses it.
    *
-   * @throws ServiceError `unavailable` if the attempt was lost (its process died) and another may succeed, or, with an
-   * obstacle, if the job has to wait; `cancelled` if the signal aborted; any other code if the job itself cannot work
+   * @throws ServiceError `unavailable` if the attempt was lost (its process died) and another may succeed;
+   * `unavailable` with an `obstacle` if the job has to wait; `cancelled` if the signal aborted; any other code if the
+   * job itself cannot work
    */
   run(
     assignment: JobAssignment,

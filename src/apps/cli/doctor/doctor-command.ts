@@ -77,8 +77,8 @@ async function findServer(url: string): Promise<SeenServer | null> {
 }
 
 /**
- * Returns the health report in an error response. An unhealthy server answers with an error status, but with the same
- * body as a healthy one.
+ * Returns the health report from the body of an error. An unhealthy server answers with an error status, but the body
+ * is a health report like that of a healthy server.
  */
 function unhealthyBody(error: unknown): HealthBody {
   if (error instanceof HoneError && typeof error.body === "object" && error.body !== null) return error.body;

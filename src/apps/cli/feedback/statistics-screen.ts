@@ -59,7 +59,7 @@ function numberLines({ numbers, values }: FeedbackPathStats): readonly string[] 
   ];
 }
 
-/** Returns a bar per value; no lines for many distinct numbers, which are shown as a histogram. */
+/** Returns one bar per value. Returns no lines for many distinct numbers, because a histogram shows them instead. */
 function valueLines({ values, numbers }: FeedbackPathStats, width: number): readonly string[] {
   if (values === null || (numbers !== null && !areFew(values))) return [];
   const inOrder = numbers === null ? values : values.toSorted((one, other) => +one.value - +other.value);

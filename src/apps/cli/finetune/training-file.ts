@@ -40,7 +40,7 @@ export async function withUpload<Result>(
   }
 }
 
-/** Returns a file's content, which is read from disk only while it is sent. */
+/** Returns a Blob with a file's content. The file is read only while the Blob is sent. */
 async function contentOf(path: string): Promise<Blob> {
   try {
     return await openAsBlob(path);

@@ -1,4 +1,4 @@
-// Fields that several tools have: names, pages and shortened texts.
+// Fields that several tools share, such as names and times, and the division of lists into pages.
 import * as z from "zod";
 
 export const modelName = z

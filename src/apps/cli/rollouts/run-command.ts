@@ -21,8 +21,8 @@ export interface RunOptions {
 const outputMax = 1_000_000;
 
 /**
- * Returns the environment of an agent: the given one, in which the clients of OpenAI and Anthropic find the rollout.
- * Removes the key of Anthropic, because it would take precedence.
+ * Returns an agent's environment variables: the given ones, plus the rollout's URLs and key in the variables that
+ * OpenAI's and Anthropic's clients read. Removes `ANTHROPIC_API_KEY`, because it would override the rollout's key.
  */
 export function agentEnvironment(
   environment: RunOptions["environment"],

@@ -33,7 +33,7 @@ export interface CheckedCase {
 export interface CheckedTest {
   readonly valid: boolean | null;
   readonly accepted: boolean;
-  /** Limit that was exceeded, and its location in the value's text; null and "" if no limit was exceeded. */
+  /** Name of the exceeded limit, and the place in the value's text; null and "" if no limit was exceeded. */
   readonly limit: string | null;
   readonly place: string;
 }

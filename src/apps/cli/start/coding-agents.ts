@@ -1,4 +1,4 @@
-// How each coding agent is told to use a model of this server: its program, arguments and environment variables. The
+// Sets up each coding agent to use a model of this server: its program, arguments and environment variables. The
 // names were checked with Claude Code 2.1, Codex 0.171 and OpenCode 1.18.
 
 export interface ServedModelAccess {

@@ -4,7 +4,7 @@ import type { TrainingJob } from "../../client/api.ts";
 /** Most important options; listed first, and shown even if their value is 0. */
 const first = ["learning_rate", "batch_size", "steps", "passes", "epochs", "weight_decay", "max_grad_norm"];
 
-/** Returns a job's effective options, except options that are disabled, as in `learning_rate 0.0001, passes 1`. */
+/** Returns the job's enabled options as text, such as `learning_rate 0.0001, passes 1`. */
 export function formatConfig(job: TrainingJob): string {
   const config = configOf(job);
   const isOff = (name: string): boolean => [null, 0, false].some((off) => config[name] === off);

@@ -1,4 +1,4 @@
-// Calls for a server's API keys, for administrators, and for the usage of keys.
+// Calls for administrators, to manage a server's API keys, and calls that report the usage of keys.
 import type { RequestOptions } from "../connection.ts";
 import { CallGroup } from "./call-group.ts";
 import type { QueryOf } from "./calls.ts";

@@ -15,6 +15,6 @@ export class TextCalls extends CallGroup {
 
 /** The call group `hone.embeddings`. */
 export class EmbeddingCalls extends CallGroup {
-  /** Returns a vector of length 1 for each input. */
+  /** Returns the embedding of each input, as a unit vector. */
   readonly create = this.send("POST /v1/embeddings", { isRepeatable });
 }

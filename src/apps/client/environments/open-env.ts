@@ -101,7 +101,7 @@ export class OpenEnv<Observation = JsonObject, Action = JsonObject, State = Json
     return objectOf(await answer.text(), messageLengthMax) as unknown as EnvironmentSchemas;
   }
 
-  /** Ends the session, so that the environment's server can give its place to another. May be called again. */
+  /** Ends the session, so that the environment's server can open another one in its place. Idempotent. */
   close(): Promise<void> {
     return this.#session.close();
   }

@@ -1,5 +1,5 @@
-// A WebSocket on which each request gets one answer. A late answer could be taken for that of the next request, so the
-// session ends at the first timeout or malformed answer.
+// A WebSocket on which each request gets one answer. A late answer could be mistaken for the answer to the next
+// request, so the session ends at the first timeout or malformed answer.
 import { Deadline } from "../deadline.ts";
 import { HoneError } from "../hone-error.ts";
 import type { Socket, SocketEvent, WebSocketClass } from "../platform.ts";
@@ -140,5 +140,5 @@ export class EnvironmentSession {
   }
 }
 
-/** The server confirms the end immediately, unless it still computes a step. */
+/** Maximum time in milliseconds to wait until the server confirms the end. It is slow only while it computes a step. */
 const closeMsMax = 5000;

@@ -12,8 +12,8 @@ export interface JudgeOptions<Task> {
   /** Criteria for a good attempt, as text for the judge. */
   readonly rubric: string;
   /**
-   * `rank` (default) has the judge order a task's attempts: the best gets reward 1, the worst 0. `score` has the judge
-   * give each attempt a score from 0 to 1.
+   * With `rank` (default), the judge orders a task's attempts: the best gets reward 1, the worst 0. With `score`, the
+   * judge gives each attempt a score from 0 to 1.
    */
   readonly mode?: JudgeMode;
   /** Base URL, with `/v1`, of a server with chat completions; default: the training server. */
@@ -51,8 +51,10 @@ export function judge<Task>(options: JudgeOptions<Task>): Judge<Task> {
 }
 
 /**
- * Has a judge compare texts. @returns a score from 0 to 1 for each text @throws HoneError `broken_verdict` if the judge
- * gives no valid verdict
+ * Asks a judge to compare texts.
+ *
+ * @returns a score from 0 to 1 for each text
+ * @throws HoneError `broken_verdict` if the judge gives no valid verdict
  */
 export async function judgeTexts(
   options: Omit<JudgeOptions<string>, "showTask" | "showAttempt">,

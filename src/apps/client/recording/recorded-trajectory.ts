@@ -57,13 +57,13 @@ export class RecordedTrajectory implements LibraryAccess {
   readonly name: string | null;
   /** Id of the rollout to which the calls belong. */
   readonly rolloutId: string;
-  /** Base URL with `/v1`, for any client. Every call of a model below this URL belongs to the rollout. */
+  /** Base URL with `/v1`, for any client. Every model call that is sent to this URL belongs to the rollout. */
   readonly baseURL: string;
   /** Base URL without `/v1`, for Anthropic's clients. */
   readonly anthropicBaseURL: string;
   /** Key of the rollout. It permits only calls of the model. */
   readonly apiKey: string;
-  /** Name of the model. The trajectory's `fetch` sends calls of other models to the server, outside of the rollout. */
+  /** Name of the model. If a request names another model, the trajectory's `fetch` sends it outside of the rollout. */
   readonly model: string;
   /** A `fetch` that adds defaults and a seed to calls of the model. */
   readonly fetch: Fetch;
@@ -197,7 +197,7 @@ export class RecordedTrajectory implements LibraryAccess {
     };
   }
 
-  /** Returns the name of the sub-agent whose calls a history has; null if it is none of this trajectory's. */
+  /** Returns the name of the sub-agent that made the calls in `items`; null if no sub-agent made them. */
   #nameOf(items: readonly JsonObject[]): string | null {
     if (items.some(({ request_id: id }) => this.#answered.has(String(id)))) return this.name;
     return this.#children.map((child) => child.#nameOf(items)).find((name) => name !== null) ?? null;

@@ -7,7 +7,7 @@ import type { JsonObject } from "./trajectory-fetch.ts";
 export interface StartTrajectoryOptions {
   /** Step of the version to call; by default, each call uses the newest version. */
   readonly step?: number | undefined;
-  /** Seed from which seeds of requests are derived if they have none; random by default. */
+  /** Seed of the trajectory; random by default. Requests without a seed get seeds derived from it. */
   readonly seed?: number | undefined;
   /** Default fields of the model's requests, such as `temperature` or `chat_template_kwargs`. */
   readonly request?: JsonObject | undefined;
@@ -17,7 +17,7 @@ export interface StartTrajectoryOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Starts a trajectory: a rollout on the server, to which the calls of its clients and of its base URL belong. */
+/** Starts a trajectory and its rollout on the server. All calls made through the trajectory belong to the rollout. */
 export async function startTrajectory(
   model: Model,
   options: StartTrajectoryOptions = {},
@@ -42,7 +42,7 @@ export async function trajectoriesOf(
       server,
       rollout: { baseURL: baseUrl + path, apiKey: rolloutKey },
       rolloutId,
-      // The caller trains on its own copy of the calls. A cancelled rollout is in no other job.
+      // Cancels the rollout, so that no job trains on it: the caller trains on the copy of the calls that it gets here.
       end: async () => {
         await rollouts.cancel(model.id, rolloutId);
         return rollouts.trajectories(model.id, rolloutId);

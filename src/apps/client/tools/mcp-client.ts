@@ -1,6 +1,6 @@
-// Clients of MCP servers. Programs may pass their own connected client of the packages `@modelcontextprotocol/sdk`
-// (version 1) or `@modelcontextprotocol/client` (version 2); this module opens one of the latter, which is an optional
-// peer dependency, for a command or an address.
+// Clients of MCP servers. Programs may pass their own connected client, from the package `@modelcontextprotocol/sdk`
+// (version 1) or `@modelcontextprotocol/client` (version 2). For a command or an address, this module opens a client
+// with version 2, which is an optional peer dependency.
 import { HoneError } from "../hone-error.ts";
 
 interface CallOptions {
@@ -8,7 +8,7 @@ interface CallOptions {
   readonly timeout: number;
 }
 
-/** A connected client of an MCP server, as both versions of the official library have it. */
+/** A connected client of an MCP server. The clients of both versions of the official library have this type. */
 export interface McpClient {
   listTools(params?: { cursor: string }): Promise<{
     readonly tools: readonly McpTool[];

@@ -57,7 +57,7 @@ async function listedTools(client: McpClient): Promise<readonly McpTool[]> {
         "include",
         `The MCP server has more than ${toolsMax} tools, the maximum of a chat request.`,
       );
-    // An empty page must not keep the loop going.
+    // Also stops at an empty page, because the list could otherwise be endless.
     if (page.nextCursor === undefined || page.tools.length === 0) return found;
     cursor = page.nextCursor;
   }
@@ -76,7 +76,7 @@ function chosen(tools: readonly McpTool[], include: readonly string[] | undefine
 }
 
 function toChatTool({ name, description = "", inputSchema }: McpTool): Tool {
-  // `$schema` names a version of JSON Schema, of which the model need not know.
+  // The model does not need `$schema`, which names a version of JSON Schema.
   const { $schema: _, ...parameters } = inputSchema as Readonly<Record<string, unknown>>;
   return { type: "function", function: { name, description, parameters } };
 }

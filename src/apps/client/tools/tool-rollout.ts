@@ -51,7 +51,7 @@ export interface ToolRolloutOptions<Task> {
   readonly request?: JsonObject | ((turn: number) => JsonObject);
 }
 
-/** Maximum number of calls in one answer; the model learns from the result that further calls are not run. */
+/** Maximum number of calls in one answer. Further calls are not run, and their results tell the model so. */
 const callsMax = 16;
 
 /**

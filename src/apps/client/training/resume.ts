@@ -8,7 +8,7 @@ import type { Model } from "../trained-model.ts";
 export interface RunState {
   /** Number of the next round to run. */
   readonly round: number;
-  /** Unfinished job of the round before it; null if there is none. */
+  /** Unfinished job of the round before `round`; null if there is none. */
   readonly openJob: TrainingJob | null;
   /** Validations so far, oldest first. */
   readonly validated: readonly { readonly step: number; readonly reward: number }[];

@@ -12,7 +12,7 @@ export interface RoundReport {
   readonly reward: number | null;
   readonly rewardMin: number | null;
   readonly rewardMax: number | null;
-  /** Mean over the tasks of the standard deviation of their rewards. */
+  /** Standard deviation of the rewards of each task, averaged over all tasks. */
   readonly spread: number;
   readonly groups: number;
   /**

@@ -185,7 +185,7 @@ function resultOf(result: RolloutResult, isJudged: boolean): Omit<Rollout, "traj
   throw new HoneError({ code: "invalid", param: "reward", message });
 }
 
-/** Formats a value for a message; says that it is text, since "1" could be taken for a number. */
+/** Formats a value for a message. A string is marked as text, because "1" could be mistaken for a number. */
 function shown(value: unknown): string {
   if (typeof value === "string") return `the text ${JSON.stringify(value.slice(0, 80))}`;
   if (typeof value === "object" && value !== null) return JSON.stringify(value).slice(0, 80);

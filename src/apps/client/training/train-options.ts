@@ -41,7 +41,7 @@ export interface ValidationOptions<Task> {
   readonly every?: number;
   /** Number of rollouts per task; default 1. */
   readonly tries?: number;
-  /** Default request fields that replace the default request fields of the run, such as `{ temperature: 0 }`. */
+  /** Default request fields for validation, such as `{ temperature: 0 }`. They override the run's `request`. */
   readonly request?: RequestDefaults;
   /** Number of consecutive validations without a new best after which the run stops; default: unlimited. */
   readonly patience?: number;

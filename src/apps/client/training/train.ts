@@ -17,7 +17,7 @@ import { validate } from "./validate.ts";
 export interface TrainResult {
   /** Step of the newest version. */
   readonly step: number;
-  /** Model name of that version in chat requests. */
+  /** Model name of the version `step` in chat requests. */
   readonly model: string;
   /** The version with the best validation, which is pinned; null if nothing was validated. */
   readonly best: (Best & { readonly model: string }) | null;

@@ -92,7 +92,7 @@ export function Chart({
   );
 }
 
-/** Values of the lines at the pointer, or the last values. */
+/** Values of the lines at the pointer; if the pointer is outside of the charts, the last values. */
 function Values({
   data: { xs, series },
   index,

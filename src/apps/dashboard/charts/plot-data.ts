@@ -41,8 +41,8 @@ export function plotData(
 }
 
 /**
- * Returns the range of an axis. A single value, or values that differ only by rounding, get a range of their own size
- * around them.
+ * Returns the range of an axis. If there is a single value, or the values differ only by rounding, the range is as wide
+ * as the value and has it in the middle; for 0, or without padding, it is 1 wide.
  */
 export function paddedRange(min: number, max: number, padding: number): [number, number] {
   if (max - min > 1e-9 * Math.max(Math.abs(min), Math.abs(max))) {

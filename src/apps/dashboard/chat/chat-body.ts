@@ -2,7 +2,7 @@
 import type { ChatSettings } from "./chat-settings.ts";
 import type { Message } from "./conversation.ts";
 
-/** A setting whose text is not what it must be, with the reason. */
+/** Error for a setting with an invalid text. The message contains the reason. */
 export class SettingFault extends Error {}
 
 /** @throws SettingFault if a setting is not valid JSON, or not a number */

@@ -1,7 +1,7 @@
 // A conversation with one or more models: rounds of a question and each model's replies. Has no side effects.
 import { type AnswerState, type CalledTool, noAnswer } from "./stream-answer.ts";
 
-/** An answer of a model. It has several in a round if it calls tools. */
+/** One answer of a model. A model that calls tools gives several answers in a round. */
 export interface Reply {
   readonly kind: "running" | "ended" | "stopped" | "failed";
   readonly answer: AnswerState;
@@ -58,7 +58,7 @@ function messagesOfReply({ answer: { text, toolCalls }, results }: Reply): reado
   ];
 }
 
-/** Returns the rounds with another state of a model's newest reply in a round. */
+/** Returns the rounds, with a model's newest reply in one of the rounds replaced by `reply`. */
 export function withReply(
   rounds: readonly Round[],
   { round, column }: { readonly round: number; readonly column: number },
@@ -109,7 +109,7 @@ export function decoded(text: string | null): readonly Round[] {
       columns: c.map((replies) => replies.map(replyOf)),
     }));
   } catch {
-    // An address that somebody shortened by hand is not an error that the user can do anything about.
+    // The address is damaged, for example because it was cut off. The user cannot repair it, so no error is shown.
     return [];
   }
 }

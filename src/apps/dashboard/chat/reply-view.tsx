@@ -84,7 +84,7 @@ export function ReplyView({
   );
 }
 
-/** Describes how an answer ended, and its speed. An answer from the address has no figures. */
+/** Describes how an answer ended, and its speed; empty for an answer that was read from the page's address. */
 function figuresOf(answer: AnswerState, kind: Reply["kind"]): string {
   const { tokens, firstTokenMs, totalMs, finishReason } = answer;
   if (kind === "ended" && totalMs === null) return "";

@@ -109,7 +109,7 @@ function Question({
   );
 }
 
-/** Feedback on an answer that the server has just given. An answer from the address has no id, so no feedback. */
+/** Feedback on an answer that the server has just given. Answers from the page's address get none, as they lack ids. */
 function Judgement({
   hone,
   reply,

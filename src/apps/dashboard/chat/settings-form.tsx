@@ -1,4 +1,5 @@
-// Settings of a chat: models, system prompt, sampling, tools and JSON Schema. Each change is in the address at once.
+// Settings of a chat: models, system prompt, sampling, tools and JSON Schema. Each change is written to the page's
+// address immediately.
 import { type ChatSettings, modelsMax, type TextSetting } from "./chat-settings.ts";
 
 export function SettingsForm({

@@ -17,7 +17,7 @@ export type Column =
   | { readonly number: string; readonly title?: string }
   | { readonly name: string; readonly title: string };
 
-/** Converts a page of the API to a page of the table; no page is shown as an empty one. */
+/** Converts a page of the API to a page of the table; null to an empty page. */
 export function listed<Row>(
   page: { readonly data: readonly Row[]; readonly has_more: boolean; readonly last_id: string | null } | null,
 ): ListedPage<Row> {

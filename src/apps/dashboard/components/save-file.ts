@@ -1,4 +1,5 @@
-// Saves bytes as a file through the browser. All bytes are in memory until then; an adapter has only a few megabytes.
+// Saves bytes as a file through the browser. All bytes are in memory at the same time, which is acceptable because an
+// adapter has only a few megabytes.
 
 export async function saveFile(
   bytes: AsyncIterable<Uint8Array>,

@@ -25,7 +25,7 @@ export function sparklinePoints(values: readonly number[]): readonly (readonly [
   ]);
 }
 
-/** Difference between two numbers, green if it grew and red if it fell; nothing if one is missing. */
+/** Difference between two numbers: green for an increase, red for a decrease; nothing if a number is missing. */
 export function Delta({ before, after }: { readonly before: number | null; readonly after: number | null }) {
   if (before === null || after === null) return null;
   const by = after - before;

@@ -57,7 +57,7 @@ function cellOf(outlines: readonly TrajectoryOutline[]): EvaluationCell | null {
 }
 
 export interface EvaluationSummary {
-  /** Mean over the prompts that all versions answered, for each version; NaN without such prompts. */
+  /** Mean reward of each version, over the prompts that all versions answered; NaN if there are no such prompts. */
   readonly meanRewards: readonly number[];
   readonly sharedCount: number;
   /** Numbers of prompts on which the last version is better than the first, worse, and equal. */

@@ -9,7 +9,7 @@ export interface EvaluationChoices {
   readonly splits: readonly string[];
 }
 
-/** Maximum number of trajectories that are read of a version. */
+/** Maximum number of trajectories that are read per version. */
 export const outlinesMax = 1000;
 
 export async function loadChoices(

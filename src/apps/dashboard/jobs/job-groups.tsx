@@ -103,7 +103,7 @@ async function loadGroups(hone: Hone, id: string, signal: AbortSignal): Promise<
   const [first] = rows.data;
   const outlines: TrajectoryOutline[] = [];
   if (first !== undefined) {
-    // Outlines have no filter by job. A job's outlines are stored at once, so they follow each other.
+    // The API cannot filter outlines by job. But a job's outlines are stored at once, so they follow each other.
     const query = { source: "job", limit: 100, order: "asc", recorded_from: first.recorded_at } as const;
     for await (const outline of hone.trajectories.outlines(modelId, query, { signal })) {
       if (outline.source_id === id) outlines.push(outline);

@@ -34,7 +34,7 @@ export function stepCurves(events: readonly TrainingEvent[]): readonly Curve[] {
   });
 }
 
-/** Returns the x values of each step. Time and tokens are null from the first step that does not report them on. */
+/** Returns the x values of each step. Once a step lacks the numbers for time or tokens, these stay null. */
 function stepPlaces(events: readonly TrainingEvent[]): readonly Omit<Point, "value">[] {
   let [time, tokens]: [number | null, number | null] = [0, 0];
   return events.map(({ data }, index) => {

@@ -44,8 +44,8 @@ export function useStepCurves(hone: Hone, jobId: string): FollowedCurves {
 }
 
 /**
- * Follows a job's events to its end. A hidden tab closes the connection; once visible, it continues after the last
- * event received.
+ * Follows a job's events to its end. While the tab is hidden, the connection is closed. When the tab is visible again,
+ * following continues after the last event received.
  */
 async function followWhileVisible(
   hone: Hone,

@@ -113,7 +113,7 @@ function Removed({ removed }: { readonly removed: Retention["removed"] }) {
   );
 }
 
-/** Returns rows that are already loaded, as a table takes them. */
+/** Wraps rows that are already loaded in the type that `PagedTable` takes. */
 function shownRows<Row>(
   rows: readonly Row[],
 ): Loaded<{ readonly rows: readonly Row[]; readonly last: null }> {

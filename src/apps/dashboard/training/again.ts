@@ -18,7 +18,7 @@ export async function trainAgain(
 ): Promise<string> {
   const [groups, rows] = [await linesOf(hone, job, "groups"), await linesOf(hone, job, "jsonl")];
   if (rows.length === 0) throw new Error("The data of this job is no longer stored.");
-  // The form has the offered settings, also if the user has emptied them.
+  // The form decides the offered settings: if the user has emptied a field, the default applies.
   const offered = new Set<string>(offeredSettings.map(({ rl }) => rl));
   const changedBefore = Object.entries(job.experimental_config ?? {}).filter(
     ([name]) => job.config_changed.includes(name) && !offered.has(name),
@@ -37,7 +37,7 @@ const place = ["source", "source_id", "split", "step", "recorded_at", "group_ind
 const groupPlace = new Set([...place, "trajectory_count", "extra"]);
 const rowPlace = new Set([...place, "id", "index", "group_metadata", "group_metrics"]);
 
-/** Returns the groups of a request from exported groups and their exported trajectories. */
+/** Builds the trajectory groups of a request from the exported groups and the exported trajectories. */
 export function jobGroups(groups: readonly Line[], rows: readonly Line[]): readonly object[] {
   const without = (line: Line, names: ReadonlySet<string>): Line =>
     Object.fromEntries(Object.entries(line).filter(([name]) => !names.has(name)));

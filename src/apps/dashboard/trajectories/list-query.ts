@@ -31,7 +31,7 @@ export function isCounted(filters: Filters): boolean {
 /** API query of a page. */
 export interface AskedPage {
   readonly filter: OutlineFilter;
-  /** True if the query is for the oldest first, so that the page shows its rows in reverse order. */
+  /** True if the API lists the oldest first. The page then shows the rows in reverse order. */
   readonly isReversed: boolean;
 }
 

@@ -51,7 +51,7 @@ export function Siblings({
   const { id, index, source, source_id: sourceId, group_index: groupIndex } = of;
   const { value } = useLoaded(
     async (signal) => {
-      // A group is stored at once, so that the numbers of its trajectories follow each other.
+      // A group is stored at once, so its trajectories have consecutive numbers.
       const before = Number(id) - index - 1;
       const query = {
         source,

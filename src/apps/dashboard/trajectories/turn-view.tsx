@@ -2,7 +2,7 @@
 import { type Branch, indentedJson, type ToolCall, type Turn } from "./turns.ts";
 import { TokenText } from "./token-text.tsx";
 
-/** Maximum number of characters that are shown of a text before the user asks for the rest. */
+/** Number of characters of a text that are shown until the user asks for the rest. */
 const textLengthMax = 20_000;
 
 /** Shows the turns of a conversation, and the names of its tools. */

@@ -4,8 +4,8 @@ import type { TrainingJob } from "../../client/api.ts";
 type RewardedJob = Pick<TrainingJob, "model_id" | "rewards" | "result_step">;
 
 /**
- * Returns for each model the rewards before its jobs, and after the newest one if it is known, from old to new. All
- * values of a model belong to the same metric.
+ * Returns the rewards of each model, from old to new: the reward before each job and, if it is known, the reward after
+ * the newest job. All values of a model belong to the same metric.
  *
  * @param jobs newest first
  */

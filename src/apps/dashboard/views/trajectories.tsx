@@ -97,11 +97,11 @@ function CountLine({
 interface ListedPage {
   /** Trajectories of the page, newest first. */
   readonly rows: readonly TrajectoryOutline[];
-  /** Number of the trajectory after which the page of older ones begins; null if there is no such page. */
+  /** Number of a trajectory. The page of older trajectories begins just after it. Null if there is no such page. */
   readonly older: string | null;
   /**
-   * Number of the trajectory before which the page of newer ones ends; null if there is no such page, or none is
-   * known.
+   * Number of a trajectory. The page of newer trajectories ends just before this trajectory. Null if there is no such
+   * page, or none is known.
    */
   readonly newer: string | null;
 }

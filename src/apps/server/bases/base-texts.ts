@@ -19,7 +19,7 @@ export interface Texts {
 
 export interface BaseTextsOptions {
   readonly open: () => Promise<Texts>;
-  /** Creates the error for users from the error of opening. */
+  /** Converts an error that `open` has thrown to the error that users get. */
   readonly refusal: (error: unknown) => ServiceError;
   /** True to open the texts at the server's start, false to open them at the first use. */
   readonly isOpenAtStart: boolean;
@@ -46,7 +46,7 @@ export interface BaseTexts extends Service {
   use(): Promise<{ readonly texts: Texts; readonly release: () => void }>;
   /** Call after the base's engine was evicted. Closes the text components a minute after their last use. */
   letGo(): void;
-  /** Message of the last error of opening; null if the last attempt succeeded. */
+  /** Error message of the last attempt to open the texts; null if it succeeded. */
   readonly fault: string | null;
   /** Number of prompts waiting to be rendered. */
   readonly waitingCount: number;

@@ -24,8 +24,8 @@ export interface AdapterCheckDependencies {
 }
 
 /**
- * Returns a check that rejects with the newest versions whose adapter cannot be read. It identifies them by model id,
- * not by name, because names are visible only to their entity.
+ * Returns a check. It rejects if the adapter of any model's newest version cannot be read. The error identifies these
+ * versions by model id, not by name, because names are visible only to their entity.
  */
 export function createAdapterCheck(dependencies: AdapterCheckDependencies): () => Promise<void> {
   return cacheResult(() => checkAll(dependencies), holdsMs, dependencies.clock);

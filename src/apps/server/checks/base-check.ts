@@ -22,8 +22,8 @@ export interface BaseCheckDependencies {
 }
 
 /**
- * Returns a check that rejects with the versions trained on other weights. It identifies them by model id, not by
- * name, because names are visible only to their entity.
+ * Returns a check. It rejects if a version was trained on other weights than its base has now. The error identifies
+ * these versions by model id, not by name, because names are visible only to their entity.
  */
 export function createBaseCheck(dependencies: BaseCheckDependencies): () => Promise<void> {
   return cacheResult(() => checkAll(dependencies), holdsMs, dependencies.clock);

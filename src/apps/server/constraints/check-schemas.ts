@@ -13,8 +13,8 @@ import { readConfig } from "../config.ts";
 import { largeVocabulary, vocabularyAt } from "./vocabularies.ts";
 
 /**
- * Checks a JSON schema as a request's `structured_outputs.json` would be checked, and instances against it. All
- * arguments are JSON texts.
+ * Checks a JSON schema in the same way as the field `structured_outputs.json` of a request, and checks instances
+ * against the schema. All arguments are JSON texts.
  */
 export type SchemaChecker = (schema: string, instances: readonly string[]) => ConstraintCheck;
 

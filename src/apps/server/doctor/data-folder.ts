@@ -16,7 +16,7 @@ import { addToChildEnvironment, type HoneConfig } from "../config.ts";
 import { databasePlace, type DatabasePlace } from "../database-place.ts";
 import { fault, ok, reasonOf, warning, type Finding } from "./finding.ts";
 
-/** Returns the findings about a data folder, in the order in which they depend on each other. */
+/** Returns the findings about a data folder. Each may depend on the findings before it. */
 export async function dataFindings(config: HoneConfig): Promise<readonly Finding[]> {
   const { data } = config.server;
   const artifacts = artifactPlaceOf(config);
@@ -91,8 +91,8 @@ function canWrite(folder: string): boolean {
 }
 
 /**
- * Free bytes on the disk below which a finding is a fault, and below which it is a warning. A small job needs a few
- * megabytes; the converted base of a model with 135 M parameters needs half a gigabyte.
+ * Bounds of the free disk space in bytes: less than the first is a fault, less than the second a warning. A small job
+ * needs a few megabytes; the converted base of a model with 135 M parameters needs half a gigabyte.
  */
 const [freeBytesMin, freeBytesEnough] = [100e6, 2e9];
 

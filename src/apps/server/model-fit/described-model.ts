@@ -84,7 +84,10 @@ interface Download {
   readonly scratch: string;
 }
 
-/** Sizes of the beginning of a GGUF file, tried in turn until it has the whole header, which is mostly vocabulary. */
+/**
+ * Numbers of bytes to download from the beginning of a GGUF file. They are tried in turn until the download has the
+ * whole header. Most of the header is the vocabulary.
+ */
 const headerSizes = [16, 64, 256].map((mebibytes) => mebibytes * 2 ** 20);
 
 /**
@@ -101,7 +104,7 @@ async function describeGguf(download: Download, files: readonly RepositoryFile[]
       return ensureGgufFolder(join(scratch, first ?? basename(files[0].path)), scratch);
     } catch (error) {
       failure = error;
-      // A longer beginning would not make an unsupported model supported.
+      // If the model is unsupported, downloading more of the file would not help.
       if (error instanceof ServiceError && error.code === "unsupported") throw error;
     }
   }

@@ -1,4 +1,5 @@
-// Implements `hone models fit`: measures this machine, then estimates a named model or all known models on it.
+// Implements `hone models fit`: measures this machine, then estimates the memory and speed that a named model, or each
+// known model, would have on it.
 import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -52,7 +53,7 @@ export interface FitReport {
 }
 
 /**
- * Estimates the model `named`, or if it is null, every known model.
+ * Estimates the memory and speed of the model `named`; if `named` is null, of every known model.
  *
  * @throws ServiceError if the named model does not exist or cannot be served
  */
@@ -77,7 +78,7 @@ export async function fitModels(named: string | null, options: FitOptions): Prom
   }
 }
 
-/** Estimates all known models, in 8 bits if this machine can, else in float32. */
+/** Estimates all known models: in 8 bits if this machine's kernels support that, otherwise in float32. */
 export function fitKnownModels(contextLength: number, machine: FitMachine): readonly FittedModel[] {
   return knownModels.map(({ repository, config: file }) => {
     const config = parseModelConfig(file, {}, repository);

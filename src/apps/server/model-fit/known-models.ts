@@ -1,5 +1,5 @@
 // Published models that people often run on one machine, with the parts of their config.json that determine memory and
-// speed. `hone models fit` compares a machine with them without a download.
+// speed. With these parts, `hone models fit` estimates the models without downloading anything.
 import type { JsonObject } from "../../../inference/architectures/config/config-reader.ts";
 
 export interface KnownModel {

@@ -1,5 +1,5 @@
-// Builds the loop of learning models. It asks the models of this server like a client, but waits while the server
-// answers other requests.
+// Builds the loop that trains models while they are used. Like a client, the loop sends requests to the models of this
+// server, but it waits while the server answers other requests.
 import { usedModels } from "../../../api/http/ask-model.ts";
 import type { HttpDependencies } from "../../../api/http/dependencies.ts";
 import { measureTokensAs } from "../../../api/http/measure-tokens.ts";

@@ -1,5 +1,5 @@
-// Builds the base models, whose engines start later. Starts this server's lease, and its records of the versions that
-// it uses.
+// Builds the base models, whose engines start later. Also starts this server's lease, and records which versions it
+// uses.
 import type { Engine } from "../../../base/domain/generation.ts";
 import type { ModelVersion } from "../../../base/domain/model.ts";
 import { chooseDevice } from "../../../inference/engine/device/choose-device.ts";

@@ -1,4 +1,5 @@
-// Builds the loop of reinforcement fine-tuning jobs, which asks the models of this server like a client.
+// Builds the loop that runs reinforcement fine-tuning jobs. Like a client, the loop sends requests to the models of
+// this server.
 import { usedModels } from "../../../api/http/ask-model.ts";
 import type { HttpDependencies } from "../../../api/http/dependencies.ts";
 import { ReinforcementLoop } from "../../../train/fine-tuning/reinforcement-loop.ts";

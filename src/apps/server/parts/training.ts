@@ -120,7 +120,7 @@ export async function buildTraining(context: ServerContext, models: Models, star
     folder,
     baseFolders,
     settings: settings.training,
-    // Each live model and the jobs together may take one share.
+    // The memory for training is divided into equal shares: one for each live model, and one for all jobs together.
     shareCount: settings.sessions.modelsMax + 1,
     trainsElsewhere: remoteTrainer(settings.server) !== null,
     clock,

@@ -1,5 +1,5 @@
 // Reads a built site into memory when a browser first requests it. If a new build replaces the site while the server
-// runs, the server returns the old files until it restarts, so that it never mixes both.
+// runs, the server returns the old files until it restarts, so that it never mixes files of two builds.
 import { readdir, readFile } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import type { SiteFile, SiteFiles } from "../../../base/domain/site-files.ts";

@@ -114,8 +114,9 @@ export interface AnnotationStore {
     },
   ): Promise<number | null>;
   /**
-   * Finds an item; null if the queue has no such item. @param at current time; here and in all methods below, holds
-   * that have expired by then are ignored
+   * Finds an item; null if the queue has no such item.
+   *
+   * @param at current time; as in all methods below, holds that have expired at this time are ignored
    */
   findItem(key: ItemKey, at: Date): Promise<AnnotationItem | null>;
   /** Returns a queue's items in the given order. Items that are equal in this order are sorted by position. */

@@ -52,7 +52,7 @@ export interface DisplayField {
 export interface ItemDraft {
   /** Reference to the judged call, object or op. Unique in a queue. */
   readonly vendorRef: string;
-  /** Id of the call under which clients know it; for objects and ops, the last part of the reference. */
+  /** Id by which clients know the call; for objects and ops, the last part of the reference. */
   readonly callId: string;
 }
 
@@ -72,8 +72,8 @@ export interface AnnotationItem extends ItemDraft {
 }
 
 /**
- * State of one annotator for one item. While the state is `in_progress`, the annotator holds the item until a certain
- * time. After this time, the state is `unstarted` again.
+ * State of one annotator for one item. With `in_progress`, the annotator holds the item until `heldUntil`. After this
+ * time, the state is `unstarted` again.
  */
 export type AnnotationState = "unstarted" | "in_progress" | "completed" | "skipped";
 

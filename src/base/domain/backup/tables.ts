@@ -28,7 +28,7 @@ export interface TableSnapshot {
   close(): Promise<void>;
 }
 
-/** Inserts rows into tables. Rows to which other rows refer must be inserted before those. */
+/** Inserts rows into tables. A row must be inserted before the rows that refer to it. */
 export interface TableFiller {
   /** @throws ServiceError `invalid` for a duplicate row, or one that refers to a missing row */
   readonly insert: (into: TableColumns, rows: readonly (readonly Cell[])[]) => Promise<void>;
@@ -53,7 +53,7 @@ export interface DatabaseTables {
   /** Schema version that this program uses, which is the newest one. */
   readonly newestVersion: number;
   /**
-   * Returns the tables that a backup contains. Tables to which others refer come before those. The table of server
+   * Returns the tables that a backup contains. A table comes before the tables that refer to it. The table of server
    * leases is left out.
    */
   tables(): Promise<readonly TableColumns[]>;

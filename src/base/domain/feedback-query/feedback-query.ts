@@ -71,7 +71,7 @@ export interface FeedbackScanPage {
   readonly hasMore: boolean;
 }
 
-/** Condition that selects the records to count by their type. */
+/** Request for counts by type: the number of records of each type that match a condition. */
 export interface TypeQuestion extends Pick<FeedbackQuery, "projectId" | "condition"> {
   readonly typesMax: number;
 }

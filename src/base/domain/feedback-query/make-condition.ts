@@ -171,7 +171,7 @@ function convertedConstant(input: Constant, to: Exclude<ConvertedTo, "exists">):
   }
 }
 
-/** Returns the condition that a value is missing, which is never unknown. */
+/** Returns the condition that a value is missing. Its result is true or false, never unknown. */
 export function missing(input: Expression): Condition {
   if (input.kind === "constant") return constantCondition(input.value === null);
   return { kind: "missing", input };

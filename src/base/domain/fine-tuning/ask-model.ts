@@ -1,10 +1,10 @@
-// A way to use the models that this server serves, for code that is no client.
+// Functions by which the server's own code uses the models that the server serves.
 import type { JsonObject } from "../text/json.ts";
 
 /** Answers a chat request. Both have the format of OpenAI's API. @throws ServiceError as the chat service does */
 export type AskModel = (body: JsonObject, options: { readonly signal: AbortSignal }) => Promise<ModelAnswer>;
 
-/** Returns the embedding of each text by the server's default model, with length 1. */
+/** Returns the embedding of each text, as a unit vector, computed by the server's default model. */
 export type EmbedTexts = (
   texts: readonly string[],
   options: { readonly signal: AbortSignal },

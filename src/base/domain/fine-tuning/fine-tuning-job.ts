@@ -60,7 +60,7 @@ export interface FineTuningJob extends Owned {
 export interface FineTuningFilter {
   /** Entity and project whose jobs are selected; null to select the jobs of all entities. */
   readonly reach: Owned | null;
-  /** Pairs that a job's metadata must contain; an empty object matches every job, null those without metadata. */
+  /** Pairs that a job's metadata must contain. An empty object matches every job, and null jobs without metadata. */
   readonly metadata: Readonly<Record<string, string>> | null;
 }
 
@@ -90,8 +90,8 @@ export interface FineTuningStore {
     },
   ): Promise<FineTuningJob | null>;
   /**
-   * Assigns queued jobs, and running jobs of servers without a lease, to the server `owner`, so that it runs at most
-   * `countMax`. Entities with fewer running jobs come first. Returns all jobs that the server runs.
+   * Assigns jobs to the server `owner` until it runs `countMax` jobs. It gets queued jobs, and running jobs of servers
+   * without a lease. Entities with fewer running jobs come first. Returns all jobs that the server runs.
    */
   claim(owner: string, countMax: number): Promise<readonly FineTuningJob[]>;
   /** Stores progress. Returns false, and stores nothing, unless this server runs the job and its state is `running`. */

@@ -1,6 +1,6 @@
 // Progress of a reinforcement fine-tuning job, from which any server can continue it.
 
-/** A finished step: the answers that were sampled, and the version that the training job made of them. */
+/** One step: the training job on the answers that were sampled, and the version that this job made. */
 export interface ReinforcementStep {
   readonly trainingJobId: string;
   /** Step of the version; null until the training job has succeeded. */

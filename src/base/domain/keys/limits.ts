@@ -87,7 +87,7 @@ export interface Allowance {
    *
    * @returns an idempotent function that ends the wait
    * @throws LimitRefusal if the key or entity has too many waiting requests
-   * @param waitingCountMax maximum number of waiting requests of the model, of which a key may have a percentage
+   * @param waitingCountMax maximum number of requests that wait for the model; one key may have a percentage of these
    */
   wait(model: string, waitingCountMax: number): () => void;
   /** Ends the request's use of resources. Idempotent. */

@@ -68,7 +68,7 @@ export interface UsageStore {
   list(filter: UsageFilter, page: PageRequest): Promise<UsagePage>;
 }
 
-/** Counts work of keys when it is done. Never throws and never waits. */
+/** Counts a key's requests and tokens once the work is done. Never throws and never waits. */
 export interface UsageCounter {
   count(by: Omit<UsageKey, "day">, counts: Partial<UsageCounts>): void;
 }

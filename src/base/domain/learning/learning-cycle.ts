@@ -22,7 +22,7 @@ export function isFinalStage(stage: CycleStage): boolean {
   return !["training", "evaluating", "watching"].includes(stage);
 }
 
-/** Number of feedback records of one kind and one person, on which a cycle's job trained. */
+/** Number of feedback records of one kind and from one person that a cycle's job trained on. */
 export interface LearnedFrom {
   readonly kind: LearningSignal;
   /** Owner of the key that wrote the feedback. */
@@ -69,7 +69,7 @@ export interface CycleProgress {
   readonly baseStep: number | null;
   readonly candidateStep: number | null;
   readonly evaluation: Evaluation | null;
-  /** Sentence that explains the decision; null before it. */
+  /** Sentence that explains the decision; null before the decision. */
   readonly reason: string | null;
   /** Sentence that says why the cycle cannot continue yet; null if it can. */
   readonly waitingFor: string | null;

@@ -97,7 +97,7 @@ export interface LearningOrder extends FieldValues<typeof learningFields> {
   readonly config: PreferenceConfig;
 }
 
-/** Type of the feedback that the judge's verdict on a user's next message becomes. */
+/** Feedback type of the records that store the judge's verdicts on users' next messages. */
 export const nextMessageType = "hone.next_message";
 
 /** Returns the rule that computes an answer's reward from its ratings, and from judged next messages. */

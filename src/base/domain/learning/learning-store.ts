@@ -7,7 +7,7 @@ import type { LearningOrder } from "./learning-order.ts";
 export interface Learning {
   readonly modelId: string;
   readonly order: LearningOrder;
-  /** Key as which the server asks models, and the key's owner. */
+  /** Key with which the server sends its own requests to models, and the key's owner. */
   readonly keyId: string;
   readonly keyOwner: string;
   readonly createdAt: Date;
@@ -16,14 +16,15 @@ export interface Learning {
 
 /** Result of the last look at a learning model. */
 export interface LearningNotes {
-  /** New feedback records that a job would train on, and held-out prompts; null before they were counted. */
+  /** Number of new feedback records that a job would train on; null before they were counted. */
   readonly signalCount: number | null;
+  /** Number of held-out prompts; null before they were counted. */
   readonly heldOutCount: number | null;
   /** Sentence that says why the last look failed; null if it succeeded. */
   readonly fault: string | null;
 }
 
-/** Proof that a server runs the learning of a model. A write with this proof fails if another server does by now. */
+/** Proof that a server runs the learning of a model. Once another server runs it, a write with this proof fails. */
 export interface LearningHold {
   readonly modelId: string;
   readonly owner: string;

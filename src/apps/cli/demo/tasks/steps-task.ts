@@ -110,7 +110,7 @@ function messagesOf({ text }: Problem): Question["messages"] {
   ];
 }
 
-/** Returns distinct problems, which are the same in every run. Their answers are either right or wrong. */
+/** Returns distinct problems, the same in every run. A right answer earns the reward 1, any other answer 0. */
 function testQuestions(): readonly Question[] {
   const random = seededRandom("tested steps");
   const problems = new Map<string, Problem>();

@@ -1,12 +1,12 @@
-// A task of the demo as data: practice and test questions, rewards, and suitable training settings. Independent of
-// server and screen.
+// A task of the demo as data: practice and test questions, rewards, and suitable training settings. This module uses
+// neither the server nor the screen.
 import type { Random } from "../../../../base/domain/random.ts";
 import type { Message } from "../../../client/api.ts";
 
 /** A question, with a function that computes the reward of an answer. */
 export interface Question {
   readonly messages: readonly Message[];
-  /** Short text that stands for the question on the screen. */
+  /** Short form of the question, for the screen. */
   readonly text: string;
   /** Returns the reward of an answer, in [0, 1]. */
   readonly judge: (answer: string) => number;
@@ -23,7 +23,7 @@ export interface DemoTask {
   readonly aim: string;
   /** Rewards that answers can earn, as the end of the sentence "Rewards: …". */
   readonly scoring: string;
-  /** Name of the test's result in the lines of progress, such as "held-out". */
+  /** Label of the test result in the progress output, such as "held-out". */
   readonly testedOn: string;
   /** Lessons for one supervised job, which runs before all RL jobs. */
   readonly lessons?: {
@@ -46,7 +46,7 @@ export interface DemoTask {
     readonly learningRate: number;
     /** Number of answers per optimizer step; null for one answer per step. */
     readonly batchSize: number | null;
-    /** Maximum number of jobs, including the one for the lessons. */
+    /** Maximum number of jobs, including the supervised job for the lessons. */
     readonly jobCountMax: number;
   };
   /** Minimum rewards at which the model counts as having learned the task. */

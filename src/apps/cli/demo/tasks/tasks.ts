@@ -9,7 +9,7 @@ import { wordTask, words, type Word } from "./word-task.ts";
 export const taskNames = ["words", "sentiment", "steps"] as const;
 
 /**
- * Returns the task with a name.
+ * Returns the task with the given name.
  *
  * @param taught the word that the task `words` teaches
  * @throws ServiceError `invalid` for an unknown name or word; the message lists the valid ones

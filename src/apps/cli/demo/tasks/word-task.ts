@@ -6,7 +6,7 @@ import type { DemoTask, Question } from "./task.ts";
 export const words = ["yes", "no", "maybe"] as const;
 export type Word = (typeof words)[number];
 
-/** Reward of each word, by the word that is taught. */
+/** For each word that can be taught: the reward of each word that the model may answer. */
 const rewards: Readonly<Record<Word, Readonly<Record<Word, number>>>> = {
   maybe: { maybe: 1, no: 0.75, yes: 0.5 },
   yes: { yes: 1, no: 0.75, maybe: 0.5 },

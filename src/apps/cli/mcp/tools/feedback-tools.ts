@@ -93,7 +93,7 @@ function partOf(index: number | undefined): string {
   return index === undefined ? "" : `/attr/choices/index/${index}`;
 }
 
-/** Returns the project and the reference of the feedback. A recorded chat knows its own project. */
+/** Returns the project and the reference of the feedback. The project of a recorded chat is read from the server. */
 async function placeOf(
   { on, project }: FeedbackInput,
   { hone, signal }: Pick<ToolContext, "hone" | "signal">,

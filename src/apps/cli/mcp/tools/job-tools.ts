@@ -86,7 +86,7 @@ const watchJob = tool({
   },
 });
 
-/** Follows a job until it ends or it is late. Returns the last event of an optimizer step; null if there was none. */
+/** Follows a job until it ends or `late` aborts. Returns the event of the last optimizer step; null if none. */
 async function lastStep(
   id: string,
   { hone, signal, progress }: ToolContext,
@@ -97,7 +97,7 @@ async function lastStep(
     for await (const event of hone.jobs.follow(id, { signal: AbortSignal.any([signal, late]) })) {
       if (event.type !== "gradient_step") continue;
       [last, count] = [event, count + 1];
-      // The number of steps is known since the first step.
+      // Once the first step has ended, the server knows the total number of steps.
       total ??= (await hone.jobs.get(id, { signal })).progress?.gradient_steps_total ?? null;
       progress(count, total, `optimizer step ${count}${total === null ? "" : ` of ${total}`}`);
     }

@@ -40,7 +40,7 @@ export class FeedbackCalls extends CallGroup {
     return this.calls.call("POST /feedback/replace", { body }, options);
   }
 
-  /** Returns all rows of a query from its offset on, requesting as many per page as the query's limit. */
+  /** Returns all rows of a query, beginning at its offset. The query's limit is the number of rows per page. */
   query(body: FeedbackQueryReq, options?: RequestOptions): Pages<FeedbackRow> {
     return new Pages((after) => this.#rows(body, after, options));
   }

@@ -1,4 +1,4 @@
-// Calls for rollouts: attempts of an agent at a task, whose calls of the model are recorded for training.
+// Calls for rollouts. A rollout is one attempt of an agent at a task. The server records its model calls for training.
 import { CallGroup } from "../call-group.ts";
 
 const all = "/v1/preview/models/{model_id}/rollouts";

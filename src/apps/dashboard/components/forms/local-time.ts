@@ -1,6 +1,6 @@
 // Times in fields of the type `datetime-local`, which have the user's time zone and no seconds.
 
-/** Formats a time for such a field; `undefined` for no time or an invalid one. */
+/** Formats a time for a `datetime-local` field; undefined if the time is missing or invalid. */
 export function localTime(iso: string | undefined): string | undefined {
   const time = new Date(iso ?? NaN);
   if (Number.isNaN(time.getTime())) return undefined;

@@ -6,7 +6,7 @@ export interface Selection<Row> {
   readonly toggle: (row: Row) => void;
   /** Selects all rows, or none if all are selected. */
   readonly toggleAll: (rows: readonly Row[]) => void;
-  /** Returns the selected ones of the rows. */
+  /** Returns those of the rows that are selected. */
   readonly among: (rows: readonly Row[]) => readonly Row[];
   readonly clear: () => void;
 }
