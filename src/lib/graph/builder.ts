@@ -370,7 +370,7 @@ export class GraphBuilder {
   }
 
   /**
-   * Returns `table` [N, ...rest] with `rows` [M, ...rest] in place of its own rows at int64 `ids` [M]. If an id occurs
+   * Returns `table` [N, ...rest] with its rows at int64 `ids` [M] replaced by `rows` [M, ...rest]. If an id occurs
    * twice, its rows must be equal.
    */
   placeRows(table: Value, rows: Value, ids: Value): Value {

@@ -121,7 +121,8 @@ export interface OpAttributes {
   readonly int4MatMul: None;
 
   /**
-   * (x [P, K], experts int64 [P], ...parts of E weights [N, K]) → [P, N]: row p is x_p · Wᵀ of its own expert p.
+   * (x [P, K], experts int64 [P], ...parts of E weights [N, K]) → [P, N]: row p is x_p · Wᵀ, with the weight W of row
+   * p's expert.
    * - Parts: float32 weights [E, N, K], or 8-bit codes [E, K, N] and scales [E, N], multiplied as by `int8MatMul`.
    * - Each product has `tileRows` rows of one expert, so that a row's result does not depend on the number of rows.
    * - With `isTransposed`, computes x [P, N] · W → [P, K] instead, without rounding x.
@@ -135,14 +136,14 @@ export interface OpAttributes {
   /** (table [N, …rest], ids [any]) → [...ids, ...rest]. */
   readonly gatherRows: None;
   /**
-   * (table [N, …rest], ids [any], places [N]) → [...ids, ...rest]: the rows at `ids`. A row of the table takes its
-   * gradient only from the index in the flat `ids` that `places` holds for it. With `isPartial`, an index one past the
-   * end means no gradient.
+   * (table [N, …rest], ids [any], places [N]) → [...ids, ...rest]: the rows at `ids`. For each row of the table,
+   * `places` has the index in the flat `ids` from which the row takes its gradient. With `isPartial`, an index one past
+   * the end means no gradient.
    */
   readonly moveRows: { readonly isPartial: boolean };
   /**
-   * (table [N, …rest], rows [M, …rest], ids [M]) → the table with `rows` in place of its own rows at `ids`; rows with
-   * the same id are equal.
+   * (table [N, …rest], rows [M, …rest], ids [M]) → the table with its rows at `ids` replaced by `rows`; rows with the
+   * same id are equal.
    */
   readonly placeRows: None;
   /** (updates [N, D], ids [N]) → [rows, D]: sums the updates of equal ids. */

@@ -95,7 +95,7 @@ export function turnRows(
   new Int8Array(memory.buffer).set(rows);
   for (let row = 0; row < count; row += turnedRows)
     transpose(row * K, (row + 1) * K, K, rows.length + row, count);
-  // Copies words of four codes, because a copy of each part of a column by itself takes longer.
+  // Copies words of four codes, because copying each part of a column separately takes longer.
   const turned = new Int32Array(memory.buffer, rows.length, rows.length / 4);
   const words = new Int32Array(columns.buffer, columns.byteOffset, columns.length / 4);
   const [width, step] = [count / 4, N / 4];

@@ -85,7 +85,7 @@ export function limitExceeded(
   });
 }
 
-/** Reads a part of a constraint. If a limit is exceeded while reading, adds the innermost location to the refusal. */
+/** Reads a part of a constraint. If this exceeds a limit, adds the innermost location to the refusal. */
 export function readAt<T>(
   limits: GrammarLimits,
   { place, keyword }: { readonly place: string; readonly keyword?: string },

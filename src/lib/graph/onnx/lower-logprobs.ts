@@ -149,7 +149,7 @@ export function linearLogprob(
       model.node(operation, [of, last], { attributes: { keepdims: 0 } });
     const { x: ownRows, scores } = made.of(rows);
     const probabilities = model.node("Softmax", [scores], { attributes: { axis: -1 } });
-    // Logarithm of the softmax's divisor. It is derived from the largest logit, where the result is most exact.
+    // Logarithm of the softmax's divisor. Derived from the largest logit, where the result is most exact.
     const largest = model.node("Log", [reduced("ReduceMax", probabilities)]);
     const total = model.node("Sub", [reduced("ReduceMax", scores), largest]);
     const blockIds = rows(ids);

@@ -8,9 +8,7 @@ export type KeyOf = (item: Value) => Value;
 
 export interface KeyOptions {
   readonly ignoresCase?: boolean;
-  /**
-   * Value that stands for an attribute that the item does not have; if absent or null, such an attribute is undefined.
-   */
+  /** Value to use if the item does not have the attribute. If absent or null, such an attribute is undefined. */
   readonly otherwise?: Value;
 }
 

@@ -180,7 +180,7 @@ export class Interpreter implements ExpressionRun {
       this.#assign(target, item, inner);
       const ending = this.#execute(body, inner, output);
       if (ending === "break") break;
-      // As in Jinja, a loop counts as a loop without items if `break` or `continue` ends each of its iterations early.
+      // As in Jinja, if `break` or `continue` ends every iteration, the loop counts as one without items.
       if (ending === null) isCompleted = true;
     }
     return isCompleted ? null : this.#execute(otherwise, new Scope(scope), output);

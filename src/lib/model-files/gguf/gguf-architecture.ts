@@ -48,11 +48,14 @@ interface GgufArchitecture {
     tensors: GgufFile["tensors"],
   ) => Readonly<Record<string, unknown>>;
   /**
-   * True if {@link fields} returns the width of the feed-forward part and the rotary embeddings, instead of the code
-   * for all architectures.
+   * True if {@link fields} also returns the width of the feed-forward part and the rotary embeddings. If false, the
+   * code for all architectures derives them.
    */
   readonly hasOwnSizes: boolean;
-  /** Names of parameters without the ending `weight` or `bias`, by the part of the file's name after `blk.0.`. */
+  /**
+   * Maps the parts of tensor names in the file, after `blk.0.`, to Hugging Face names that do not end with `weight` or
+   * `bias`.
+   */
   readonly bareParts: Readonly<Record<string, string>>;
 }
 

@@ -264,7 +264,10 @@ interface Step {
   readonly normalizers?: readonly Step[];
 }
 
-/** Describes a tokenizer's rules like an entry of {@link preTokenizers}; unknown rules make it equal to none. */
+/**
+ * Describes a tokenizer's rules like an entry of {@link preTokenizers}. If a rule is unknown, the description equals no
+ * entry.
+ */
 function preTokenizerIn(tokenizer: Readonly<Record<string, unknown>>) {
   // Safe casts: Hone has loaded this tokenizer.
   const [pre, norm] = [tokenizer["pre_tokenizer"], tokenizer["normalizer"]] as (Step | null | undefined)[];

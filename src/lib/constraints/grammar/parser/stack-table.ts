@@ -122,8 +122,8 @@ export class StackTable {
   }
 
   /**
-   * Unites two sets that both lead to cycles. Uses the product construction, because the union of a pair may contain
-   * the union of the same pair again.
+   * Unites two sets that both lead to cycles. Uses the product construction: the union of a pair may contain the union
+   * of the same pair again.
    */
   #unionCyclic(one: Stacks, other: Stacks): Stacks {
     const united = (pair: readonly Stacks[]): readonly Stacks[] => {

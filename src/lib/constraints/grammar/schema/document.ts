@@ -38,10 +38,10 @@ export class SchemaDocument {
   readonly #refersAlone: boolean;
   readonly #places: SchemaPlace[] = [];
   readonly #byPointer = new Map<string, SchemaPlace>();
-  /** Pointers of the schemas with an identifier, by that identifier. */
+  /** Maps each identifier to the pointer of the schema that has it. */
   readonly #resources = new Map<string, string>();
   readonly #anchors = new Map<string, string>();
-  /** Pointers of the schemas with a `$dynamicAnchor`, by the anchor's name. */
+  /** Maps the name of each `$dynamicAnchor` to the pointers of the schemas that have it. */
   readonly #dynamicAnchors = new Map<string, readonly string[]>();
   readonly #besideReferences: { readonly keyword: string; readonly pointer: string }[] = [];
 
@@ -58,8 +58,8 @@ export class SchemaDocument {
   }
 
   /**
-   * Keywords that were ignored in the subschemas read so far, because in their draft, all other keywords of a schema
-   * with a `$ref` have no effect.
+   * Keywords next to a `$ref` that were ignored in the subschemas read so far. In their draft, all other keywords of a
+   * schema with a `$ref` have no effect.
    */
   get besideReferences(): readonly { readonly keyword: string; readonly pointer: string }[] {
     return this.#besideReferences;

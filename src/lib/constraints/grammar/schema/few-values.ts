@@ -51,7 +51,7 @@ export class FewValues {
   }
 }
 
-/** Returns a unique name for each value that a shape lists; null if the shape lists none. */
+/** Returns a unique name for each value that a shape lists; null if the shape lists no values. */
 export function valueNames(shape: Shape): readonly string[] | null {
   switch (shape.type) {
     case "null":

@@ -83,7 +83,7 @@ export interface ObjectShape {
   readonly max: number;
   /** Pointer of the keyword that set `min`. */
   readonly minAt: string;
-  /** Requirements that each demand at least one property, declared or not, with a matching name and value. */
+  /** Needs. Each requires at least one property, declared or not, with a matching name and value. */
   readonly needs: readonly Need[];
   /** Dependencies between the declared properties. */
   readonly clauses: readonly Clause[];
@@ -92,7 +92,7 @@ export interface ObjectShape {
 }
 
 /**
- * Alternatives of which at least one must hold: each requires one property to be present or to be absent. Sorted by
+ * Alternatives, at least one of which must hold. Each requires one property to be present or to be absent. Sorted by
  * name, without duplicate names.
  */
 export type Clause = readonly Presence[];

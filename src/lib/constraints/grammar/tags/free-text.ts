@@ -23,7 +23,7 @@ export class FreeText {
     this.open = expressions.and(this.#anyText, expressions.not(holding));
   }
 
-  /** Returns the free text that may precede `end`, such that no stop is complete before `end` is. */
+  /** Returns the free text that may precede `end`. No stop may be complete before `end` is. */
   before(end: string): Expression {
     const { expressions, budget } = this.#compilation;
     budget.spend(1 + this.#stops.reduce((length, stop) => length + stop.length, 0) / 64);

@@ -79,8 +79,8 @@ export class HarmlessSteps {
   }
 
   /**
-   * Returns the number of steps, at most `harmlessLengthMax`, in which all harmless characters lead to the same live
-   * state; -1 for a dead state.
+   * Returns how many harmless characters may follow in a row, whichever they are: at each step, all harmless characters
+   * lead to the same live state. At most `harmlessLengthMax`; -1 for a dead state.
    */
   reach(state: LexerState): number {
     return (this.#reach[state] ??= this.#baseOf(state)?.reach(state) ?? this.#countSteps(state));

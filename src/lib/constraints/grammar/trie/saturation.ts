@@ -1,6 +1,6 @@
-// Replaces lexer states by states without the repetition counts that a single token cannot reach. Most states of a
-// long text with a length limit then become equal, and share a mask. The replacement is valid only for texts of at
-// most a token's length.
+// Simplifies lexer states: removes repetition counts that a single token cannot reach. Most states of a long text with
+// a length limit then become equal, and share a mask. The replacement is valid only for texts of at most a token's
+// length.
 import type { Automaton, LexerState } from "../../regex/automaton.ts";
 import { deadState } from "../../regex/automaton.ts";
 

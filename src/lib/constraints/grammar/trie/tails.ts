@@ -4,7 +4,7 @@
 import { trieNodesOf } from "./token-trie.ts";
 import type { TokenTrie, TrieNodes } from "./token-trie.ts";
 
-/** Nodes at which the lexeme may end, each with tokens below it that continue after the lexeme. */
+/** Nodes at which the lexeme may end. Below each, there are tokens that continue after the lexeme. */
 export interface Exits {
   readonly nodes: TrieNodes;
   readonly tops: Int32Array;

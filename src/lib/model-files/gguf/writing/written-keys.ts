@@ -10,8 +10,8 @@ export type ConfigFields = Readonly<Record<string, unknown>>;
 type Keys = Readonly<Record<string, TypedValue | undefined>>;
 
 /**
- * Returns the keys of an architecture, in the converter's order, with `general.file_type` among them; null for an
- * architecture that is not written from a folder.
+ * Returns the keys of an architecture, in the converter's order, with `general.file_type` among them; null if Hone
+ * cannot write files of this architecture from a folder.
  */
 export function writtenKeys(
   fields: ConfigFields,

@@ -22,7 +22,7 @@ export interface Scalars {
 /** Maximum number of values in `Scalars.listed`. */
 const listedMax = 1000;
 /**
- * Minimum number of parser rules that an array item takes. With the limit on parser states, it bounds the number of
+ * Minimum number of parser rules per array item. Together with the limit on parser states, it limits the number of
  * items.
  */
 const rulesPerItem = 6;

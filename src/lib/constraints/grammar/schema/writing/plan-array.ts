@@ -45,7 +45,7 @@ function planItem(
       goal: goals.and(way.goal, other),
       countedBy: [...way.countedBy, counter],
     }));
-    // Without a maximum, an item that satisfies the counter's goal may also remain uncounted: counting too few items
+    // Without a maximum, an item that satisfies the counter's goal need not be counted, because a count that is too low
     // does no harm.
     const others = ways.flatMap((way) =>
       max === Number.POSITIVE_INFINITY

@@ -208,8 +208,8 @@ function narrowed<T extends NameRule>(
 }
 
 /**
- * True if names must not repeat, because a repeated name counts only once and JSON parsers keep only its last value. If
- * one undeclared name is enough for the minimum, names may repeat.
+ * True if names must not repeat, because a repeated name counts only once and JSON parsers keep only its last value. A
+ * minimum needs no such restriction if one undeclared name is enough to reach it.
  */
 function mustDiffer({ declared, rules, min, wantCount }: ObjectPlan): boolean {
   const requiredCount = declared.filter(({ isRequired }) => isRequired).length;
