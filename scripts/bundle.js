@@ -1,6 +1,6 @@
-// Bundles the output of tsc, with its libraries: the `hone` command, and each process and thread that it starts. A
-// start then loads a tenth as many files. The code is unchanged, except that libraries find their files next to the
-// bundle (`beside-bundle`); docs/decisions/bundle.md has the reasons.
+// Bundles the output of tsc, with its libraries: the `hone` command, and each process and thread that it starts.
+// Starting a process then loads only a tenth as many files. The code is unchanged, except that libraries find their
+// files next to the bundle (`beside-bundle`); docs/decisions/bundle.md has the reasons.
 import { readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join, posix } from "node:path";
 import { build } from "esbuild";
@@ -42,7 +42,7 @@ const movedFiles = [
   },
 ];
 
-/** Expression with which the sources name a module that they start as a process or thread. */
+/** Matches the expression by which source code names a module that it starts as a process or thread. */
 const startedModule = /new URL\(\s*"(\.[^"]+\.js)",\s*import\.meta\.url\s*\)/g;
 
 /**

@@ -32,7 +32,10 @@ const { outputFiles, metafile } = await build({
 rmSync(pageFolder, { recursive: true, force: true });
 for (const { path, contents } of outputFiles) write(path, Buffer.from(contents));
 
-/** Returns the path of the file that was built from a source file. Views that load later are entry points, too. */
+/**
+ * Returns the path of the file that was built from a source file. It compares names, because views that load later are
+ * entry points, too.
+ */
 const builtFrom = (name) =>
   Object.entries(metafile.outputs).find(([, { entryPoint = "" }]) => basename(entryPoint) === name)[0];
 const preloads = [...startParts(builtFrom("main.tsx"))]

@@ -79,8 +79,8 @@ export interface HttpDependencies {
   /** Returns a sentence that says why the database is unreachable; null if no fault is known. */
   readonly databaseFault: () => string | null;
   /**
-   * Returns a sentence about the database that reports no fault, such as that a newer release upgraded it; null if
-   * there is nothing to report.
+   * Returns a sentence about a harmless state of the database, such as that a newer release upgraded it; null if there
+   * is nothing to report.
    */
   readonly databaseNote: () => string | null;
   /** Resolves when the database has answered a query; rejects if it cannot be reached. */

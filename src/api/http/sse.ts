@@ -1,6 +1,6 @@
-// Server-sent events as OpenAI's clients read them: `data: <JSON>` lines with `[DONE]` at the end, or events named by
-// their type without `[DONE]`, or for Ollama's clients lines of JSON. A stream waits for a slow client, and ends if the
-// client reads nothing for too long. While there is nothing else to send, it sends keep-alives.
+// Writes event streams in three forms: lines of `data: <JSON>` with `[DONE]` at the end, as OpenAI's clients read them;
+// events with a name and without `[DONE]`; and lines of JSON for Ollama's clients. A stream waits for a slow client,
+// and ends if the client reads nothing for too long. While there is nothing else to send, it sends keep-alives.
 import { nextTick } from "node:process";
 import type { Clock } from "../../base/domain/clock.ts";
 import { loopTurns } from "../../base/domain/sharing/loop-turns.ts";

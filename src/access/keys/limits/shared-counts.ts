@@ -43,7 +43,7 @@ export class SharedCounts {
   readonly #counts = new Map<LimitSubject, SubjectCounts>();
   /** Keys and entities with counts that this server has not stored in the database yet. */
   readonly #behind = new Set<LimitSubject>();
-  /** Keys and entities for whose shared counts a request is waiting. */
+  /** Keys and entities whose shared counts a request is waiting for. */
   readonly #wanted = new Set<LimitSubject>();
   /**
    * Settles when the last exchange ends. Exchanges run one after the other, so that each exchange knows which counts it

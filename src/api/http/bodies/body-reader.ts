@@ -82,7 +82,7 @@ export class BodyReader {
    * Reads a body as the given kind. Transfers the buffers of a large body to the worker, so that the caller can no
    * longer use them.
    *
-   * @param request its body is in the form that routes marked {@link rawBody} receive
+   * @param request request of a route that is marked {@link rawBody}
    * @throws ServiceError with the body's faults; `too_large` if reading the body takes more memory than available
    */
   async read<Kind extends BodyKind>(

@@ -1,4 +1,4 @@
-// Routes of Ollama's API that list and describe models, and the version that clients compare with their requirements.
+// Routes of Ollama's API that list and describe models, and report which version of Ollama the API follows.
 import type { FastifyInstance } from "fastify";
 import { ollamaAnswered } from "./answers.ts";
 import { versionSchema } from "../../wire/ollama/library.ts";

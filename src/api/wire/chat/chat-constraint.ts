@@ -198,7 +198,7 @@ type ConstraintBody = Pick<
 /**
  * Returns the constraint that a checked body requests; null if there is none.
  *
- * @param body numbers must be written as the client wrote them
+ * @param body checked body, with numbers as the client wrote them
  */
 export function readConstraint(body: ConstraintBody): Constraint | null {
   const outputs = outputsOf(body);

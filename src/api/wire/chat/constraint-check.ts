@@ -70,7 +70,7 @@ export function readConstraintCheck(
   const { ignored } = readForm(constraintCheckForm, value);
   // Safe cast: `exact` has the content of the checked body, except that its numbers are as the client wrote them.
   const body = exact as unknown as Static<typeof checkSchema>;
-  // Only these two members are passed on. Their aliases exist only in chat requests, so they were not checked here.
+  // Passes on only these two members. Their aliases were not checked, because they exist only in chat requests.
   const { structured_outputs, response_format } = body;
   const constraint = readConstraint({ structured_outputs, response_format });
   if (constraint === null) throw noConstraint();

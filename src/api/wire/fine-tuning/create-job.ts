@@ -45,7 +45,7 @@ const methodSchema = Type.Object(
   { title: "FineTuningMethod" },
 );
 
-/** Checked separately, because the schema's patterns are only for clients. */
+/** Pattern of a valid suffix. The schema's patterns are only for clients, so this module checks the suffix itself. */
 const suffixPattern = /^[^\s/:%]+$/;
 
 const creationSchema = Type.Object(

@@ -29,12 +29,12 @@ export type FineTuningEventBody = Static<typeof fineTuningEventSchema>;
 
 const idPrefix = "ftevent-";
 
-/** Returns the id of the event that every job has first. */
+/** Returns the id of a job's first event. */
 export function firstEventId({ id }: FineTuningJob): string {
   return `${idPrefix}${id}`;
 }
 
-/** Returns the id of a training job's event from the id of the event in answers. */
+/** Converts the id of an event in answers to the id of the training job's event. */
 export function trainingEventId(id: string): string {
   return id.startsWith(idPrefix) ? id.slice(idPrefix.length) : id;
 }

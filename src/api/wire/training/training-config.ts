@@ -32,7 +32,8 @@ interface Option {
 }
 
 /**
- * The schema's type if the training option can have its values; otherwise `never`, so that the row does not compile.
+ * The schema's type, if the training option accepts all values of the schema; otherwise `never`, so that the row does
+ * not compile.
  */
 type SchemaOf<Schema extends TSchema, Reads extends keyof TrainingConfig> =
   Static<Schema> extends NonNullable<TrainingConfig[Reads]> ? Schema : never;

@@ -103,7 +103,10 @@ function listedJob(job: TrainingJob): Readonly<Record<string, unknown>> {
   };
 }
 
-/** Returns the number of prepared items of the total; null once training has begun, or before the items are counted. */
+/**
+ * Returns how many items are prepared, such as `3 of 10`; null once training has begun, or before the items are
+ * counted.
+ */
 function formatPrepared({ progress }: TrainingJob): string | null {
   if (progress === null || progress.gradient_steps_total !== null || progress.prepared === null) return null;
   return `${progress.prepared} of ${progress.prepared_total}`;

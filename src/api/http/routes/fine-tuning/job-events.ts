@@ -53,7 +53,7 @@ export function fineTuningEventRoutes(app: FastifyInstance, dependencies: HttpDe
   );
 }
 
-/** Returns a page of the creation event followed by the events of the training job. */
+/** Returns one page of the job's events: first the creation event, then the events of the training job. */
 async function trainingEvents(
   job: FineTuningJob,
   page: PageRequest,

@@ -20,7 +20,7 @@ export async function reachFineTuningJob(
   return job;
 }
 
-/** Returns what all routes about one job declare: how to find the job, and their answer. */
+/** Returns the options that all routes about one job share: how to find the job, and the answer. */
 export function oneFineTuningJob(dependencies: Pick<HttpDependencies, "fineTuning">) {
   return {
     find: ({ fine_tuning_job_id: id }: { readonly fine_tuning_job_id: string }, caller: Caller) =>

@@ -187,7 +187,7 @@ function reachProject(caller: Caller, project: string): void {
 }
 
 /**
- * Returns the number of the completion at which a page begins, from a cursor; null for an empty cursor.
+ * Parses a cursor: returns the number of the completion at which a page begins; null for an empty cursor.
  *
  * @throws ServiceError `invalid` if the filter admits no completion with this id, or several
  */
@@ -196,7 +196,7 @@ async function placeOf(
   after: string,
   { entity, projectId, modelId }: CompletionFilter,
 ): Promise<number | null> {
-  // The answer with an empty page has an empty cursor, which clients send with their next request.
+  // An empty page has an empty cursor, which clients send back with their next request.
   if (after === "") return null;
   const number = numberIn(after);
   if (number !== null) return number;

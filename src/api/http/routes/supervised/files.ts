@@ -12,7 +12,7 @@ import { readUpload } from "../../bodies/read-upload.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
 
-/** Body reader and memory budget that parse the lines of uploaded files. */
+/** Body reader for the lines of uploaded files, and the memory budget for their bytes. */
 export interface FileReaders {
   readonly bodies: BodyReader;
   readonly budget: ByteBudget;

@@ -43,7 +43,9 @@ export async function readNamedFile<Kind extends BodyKind>(
   }
 }
 
-/** Returns the error with the faults of a file located at the body's field that names the file. */
+/**
+ * Returns the error with a file's faults moved to the body's field that names the file. Returns other errors unchanged.
+ */
 export function atField(error: unknown, field: string): unknown {
   if (!(error instanceof ServiceError) || error.code !== "invalid" || error.faults.length === 0) return error;
   const faults = error.faults.map((fault) => {

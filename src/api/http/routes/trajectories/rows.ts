@@ -93,7 +93,7 @@ export function trajectoryRowRoutes(
 }
 
 function placeIn(after: string | undefined): RowPosition | null {
-  // The answer with an empty page has an empty cursor, which clients send with their next request.
+  // An empty page has an empty cursor, which clients send back with their next request.
   if (after === undefined || after === "") return null;
   const place = parseRowPosition(after);
   if (place !== null) return place;

@@ -87,7 +87,7 @@ export function outlineRoutes(
 }
 
 function numberAfter(after: string | undefined): number | null {
-  // The answer with an empty page has an empty cursor, which clients send with their next request.
+  // An empty page has an empty cursor, which clients send back with their next request.
   if (after === undefined || after === "") return null;
   const number = numberIn(after);
   if (number !== null) return number;

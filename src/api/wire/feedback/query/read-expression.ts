@@ -32,7 +32,7 @@ export interface ReadExpression {
 /**
  * Reads a query in the feedback query language.
  *
- * @param query value of a body's member, at the findings' current path
+ * @param query value of a member of the body; the findings' current path is the path of this member
  * @param findings receives the faults of shape
  */
 export function readExpression(query: unknown, findings: Findings, limits: QueryLimits): ReadExpression {
