@@ -1,6 +1,6 @@
-// Divides the connections among entities and clients without a key. If a new connection exceeds the limit, the server
-// closes a connection without a key, or, if all have keys, an idle connection. If an entity exceeds its share, the
-// server closes its longest idle connection, or refuses its new request if all its connections are busy.
+// Divides the connections among entities and clients without a key. At the limit, the server closes a connection
+// without a key or, if all have keys, an idle connection, to make room for a new one. If an entity exceeds its share,
+// the server closes the entity's longest idle connection or, if all are busy, refuses the new request.
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import { ServiceError } from "../../base/domain/service-error.ts";

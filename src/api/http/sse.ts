@@ -38,7 +38,7 @@ export interface EventStreamOptions {
   readonly keepAliveMs: number;
   /** Event to send instead of a comment to keep the connection alive. */
   readonly keepAliveEvent?: object;
-  /** Tenant in whose turns the pieces of long events are sent; by default the tenant of clients without a key. */
+  /** Tenant whose turns are used to send the pieces of long events; by default the tenant of clients without a key. */
   readonly tenant?: string;
 }
 

@@ -48,8 +48,8 @@ export function writeStandings({ allowance }: FastifyRequest, reply: FastifyRepl
  * Returns the limits for requests of a key: those of the key, and those of its entity.
  *
  * @param key null for users who sign in without a key
- * @param ofEntity limits that an administrator has set for the entity; null where none is set
- * @param defaults limits that apply where none is set for the entity
+ * @param ofEntity limits that an administrator has set for the entity; each is null if it is not set
+ * @param defaults limits that apply in place of those that are not set for the entity
  */
 export function limitsFor(
   {

@@ -24,7 +24,7 @@ export interface RowRequest {
   readonly selection: RowSelection;
   /** Position of the last row read; null for the first page. */
   readonly after: RowPosition | null;
-  /** Client in whose turns the worker reads (see `RowReader.run`). */
+  /** Client whose turns the worker's tasks take (see `RowReader.run`). */
   readonly client: string;
   readonly bounds: RowBounds;
   /** Share of the read budget that the request holds. */

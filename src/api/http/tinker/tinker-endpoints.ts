@@ -12,7 +12,7 @@ export function tinkerEndpoints(app: FastifyInstance, options: RouteShorthandOpt
   return endpoints(app, { tag: "tinker", scheme: "bearer", options });
 }
 
-/** Returns a text that is equal for equal bodies, by which a repeated request is recognized. */
+/** Returns a hash of a body, by which the server recognizes a repeated request. */
 export function fingerprintOf(body: object | Uint8Array): string {
   const bytes = body instanceof Uint8Array ? body : JSON.stringify(body);
   return createHash("sha256").update(bytes).digest("base64");

@@ -1,4 +1,4 @@
-// All routes of the Tinker API, by which programs train models in a loop of their own.
+// All routes of the Tinker API, with which programs train models in their own training loop.
 import type { FastifyInstance } from "fastify";
 import type { HttpDependencies } from "../dependencies.ts";
 import { computeRoutes } from "./compute-routes.ts";

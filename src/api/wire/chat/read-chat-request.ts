@@ -77,7 +77,7 @@ export function requestIdPaths({ isChosen }: RequestId): FieldPaths {
   return { "identity.requestId": isChosen ? ["header", "x-request-id"] : ["body", "request_id"] };
 }
 
-/** Form in which the request wants its answer sent and written. */
+/** Form of the answer that the request asks for: how it is sent and written. */
 export interface ChatAnswerForm {
   readonly isStream: boolean;
   /** True if an additional last chunk contains the usage. */
@@ -237,8 +237,8 @@ export function readConversation(body: ConversationBody): ConversationPrompt {
 type SamplingField = Field & { readonly reads: `sampling.${string}` };
 
 /**
- * Returns the sampling parameters. If several fields set the same parameter, the first row whose field was sent counts;
- * parameters that are lists are joined.
+ * Returns the sampling parameters. If the client sent several fields that set the same parameter, the field whose row
+ * comes first counts. Lists are joined instead.
  */
 function samplingOf(body: Readonly<Record<string, unknown>>): ChatSampling {
   const sampling: Record<string, unknown> = {};

@@ -26,9 +26,9 @@ export interface CompletionLimits extends ChatLimits {
   readonly completionPrompts: number;
 }
 
-/** Form in which the body of a text completion wants its answer sent and written. */
+/** Form of the answer that a text completion asks for: how it is sent and written. */
 export interface CompletionForm extends ChatAnswerForm {
-  /** Id of the answer. The body becomes one request per prompt, of which only the first has this id. */
+  /** Id of the answer. The body becomes one request per prompt; only the first request has this id. */
   readonly id: string;
   /** True if the body asks for zero tokens. The engine still samples one token, which the answer leaves out. */
   readonly isWithoutTokens: boolean;

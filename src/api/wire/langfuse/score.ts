@@ -109,7 +109,7 @@ function checkScore(score: Readonly<Record<string, unknown>>, findings: Findings
     report(findings, "value_error", `A ${dataType} score has a text as its value.`, "value");
 }
 
-/** Returns the events of an ingestion request, of which each may still be invalid. */
+/** Returns the events of an ingestion request. Each of them may still be invalid. */
 export function eventsIn(body: unknown): Static<typeof ingestionBodySchema>["batch"] {
   return checked(ingestionBodySchema, body, "body").value.batch;
 }

@@ -12,8 +12,8 @@ interface OpenCall {
 }
 
 /**
- * Returns the chat messages. Ollama's clients often send neither ids of calls nor ids in tool messages, so calls get
- * ids here, and each tool message without an id gets that of the first open call with its function's name.
+ * Returns the chat messages. Ollama's clients often send no ids of tool calls, so calls without an id get one here. A
+ * tool message without an id gets the id of the first unanswered call of the function that it names.
  */
 export function inputMessages(messages: readonly Message[]): readonly object[] {
   const open: OpenCall[] = [];

@@ -6,7 +6,7 @@ import { isObject } from "../../../base/validation/findings.ts";
 import { named } from "../fields/any-object.ts";
 import { nullable } from "../nullable.ts";
 
-/** Fields of a chat request to which options correspond, by the name of the option. */
+/** For each option, the field of a chat request to which it corresponds. */
 export const chatNames = {
   temperature: "temperature",
   top_k: "top_k",

@@ -14,7 +14,7 @@ import { type GenerateBody, generateForm } from "./generate-request.ts";
 import { optionNotices } from "./options.ts";
 import { type SentMessages, toSentError, toSentPath } from "./sent-paths.ts";
 
-/** Form in which the request wants its answer. */
+/** Form of the answer that the request asks for. */
 export interface OllamaForm {
   /** Route of the request. The two routes have the text of the answer in different members. */
   readonly kind: "chat" | "generate";

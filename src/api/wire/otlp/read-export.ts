@@ -36,7 +36,7 @@ export interface ReadExport {
   readonly reasons: string;
 }
 
-/** Maximum number of evaluations in an export, each of which is stored by a transaction of its own. */
+/** Maximum number of evaluations in an export. Each evaluation is stored in a separate transaction. */
 const evaluationsMax = 1000;
 const decodedValuesMax = 2_000_000;
 

@@ -1,5 +1,5 @@
-// Checks the messages of training conversations beyond the schema. They are chat messages; the model is trained only on
-// those of the assistant.
+// Checks messages of training conversations for faults that a schema cannot detect. The model is trained only on the
+// messages of the assistant.
 import { Type } from "typebox";
 import { textOfPart } from "../../../base/domain/content-part.ts";
 import { isJson, type Json } from "../../../base/domain/text/json.ts";

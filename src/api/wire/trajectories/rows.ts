@@ -173,7 +173,7 @@ export function isWanted(trajectory: Trajectory, head: GroupHead, filter: RowFil
   );
 }
 
-/** Returns the texts with which a filter may refer to a value: its JSON, and for a text also the text itself. */
+/** Returns the texts that match a value in a filter: its JSON and, if the value is a text, also the text itself. */
 function spelled(value: Json): readonly string[] {
   return typeof value === "string" ? [value, JSON.stringify(value)] : [JSON.stringify(value)];
 }

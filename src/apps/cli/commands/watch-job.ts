@@ -54,7 +54,7 @@ async function watchPlainly(client: Hone, id: string, json: boolean): Promise<Tr
   );
 }
 
-/** Calls `onEvent` for each event and returns the last event; every finished job has one. */
+/** Calls `onEvent` for each event and returns the last one. Every finished job has at least one event. */
 async function lastOf(
   events: AsyncIterable<TrainingEvent>,
   onEvent: (event: TrainingEvent) => void,

@@ -134,8 +134,8 @@ function randomSeed(): number {
 }
 
 /**
- * Registers the model that a job trains. If the job starts from a version of a trained model, the new model begins with
- * a copy of this version, in the same project.
+ * Registers the model that a job trains. If the job starts from a version of a trained model, the new model belongs to
+ * the same project and begins with a copy of this version.
  */
 async function registerModel(
   { model: name, baseModel, suffix }: FineTuningOrder,
