@@ -101,7 +101,7 @@ export interface ServerVersionTable {
   readonly step: number;
 }
 
-/** The sequence number that was assigned last in each list; see paging.ts. */
+/** Last assigned sequence number of each list; see paging.ts. */
 export interface SequenceTable {
   readonly list: string;
   readonly sequence: number;
@@ -280,7 +280,7 @@ export interface JobTable {
   readonly cancel_requested: number;
   /**
    * Id of the server that runs the job. If a server returned the job to the queue because its machine lacked a
-   * resource, the id of that server.
+   * resource, the column keeps the id of that server.
    */
   readonly owner: string | null;
   /** Earliest time at which a queued job may be claimed. */
@@ -360,7 +360,7 @@ export interface TrajectoryGroupTable {
   readonly content: string;
 }
 
-/** Summaries of stored trajectories, which list requests read; see summaries.ts. */
+/** Summaries of stored trajectories, from which lists of trajectories are read; see summaries.ts. */
 export interface TrajectoryOutlineTable {
   readonly model_id: string;
   /** Number of the trajectory. A model numbers its trajectories in storage order. */

@@ -33,7 +33,7 @@ export interface SqlForm {
   lower(text: SqlText): SqlText;
   /** Returns SQL for a text that compares and sorts by code points. */
   ordered(text: SqlText): SqlText;
-  /** Packing of feedback batches that this database reads fastest. */
+  /** Format for packed feedback batches that this database reads fastest. */
   readonly packForm: PackForm;
   /**
    * Returns SQL for the records of a pack as rows of a table named `given`, so that one statement can insert many rows
@@ -51,8 +51,9 @@ export interface SqlForm {
    */
   readonly clusteredTable: string;
   /**
-   * Returns a suffix for a query whose row the same transaction then writes. It locks the row of `table`, and skips
-   * rows that other transactions have locked. Empty for databases in which only one transaction writes at a time.
+   * Returns a suffix for a query that selects a row which the same transaction then changes. It locks the row of
+   * `table`, and skips rows that other transactions have locked. Empty for databases in which only one transaction
+   * writes at a time.
    */
   lockUnlocked(table: string): string;
 }

@@ -175,10 +175,7 @@ export interface DatabaseVersions {
   readonly newest: number;
   /** True if this program can use the database, directly or after migrating it. */
   readonly isServable: boolean;
-  /**
-   * The oldest program that can use the database at the same time as this program, given as the newest database version
-   * that the older program must know.
-   */
+  /** Newest database version that an older program must know to use the database at the same time as this program. */
   readonly servesFrom: number;
 }
 

@@ -147,8 +147,8 @@ async function addContentBytes(
 }
 
 /**
- * Returns the combined measurements of all logs of a version under the split; null if there are none. The newest of
- * these logs has them in its row.
+ * Returns the combined measurements of a version's logs under the split; null if there are none. The row of the newest
+ * such log contains them.
  */
 async function newestTally(
   transaction: Transaction<Schema>,

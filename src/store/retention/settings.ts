@@ -1,5 +1,5 @@
-// Settings of retention: some for the operator, and constants that all servers share. By default, everything is kept
-// except recorded completions.
+// Retention settings: those that the operator sets, and constants that are the same on all servers. By default,
+// everything is kept except recorded completions.
 import type { KeepLimits, KeptKind } from "../../base/domain/retention/retention-store.ts";
 import { invalid, type ServiceError } from "../../base/domain/service-error.ts";
 import { readSize } from "../../base/domain/text/size-text.ts";
@@ -55,7 +55,7 @@ const fixed = {
   kindSeconds: 30,
   /** Time in seconds for which an entity's usage is cached for checks of its quota. */
   usedSeconds: 2,
-  /** Time in seconds after the last heartbeat of the server that sweeps, after which another server takes over. */
+  /** Time in seconds without a heartbeat of the server that sweeps. After this time, another server takes over. */
   leaseSeconds: 120,
 };
 

@@ -58,7 +58,7 @@ function usualBatch(exampleCount: number, usual: number): number {
   return Math.min(256, Math.max(usual, Math.round(0.002 * exampleCount)));
 }
 
-/** Returns the settings of the training job of a supervised job. */
+/** Returns the configuration of the training job for a supervised fine-tuning job. */
 export function supervisedConfigOf(hyperparameters: Hyperparameters, seed: number): SupervisedConfig {
   return {
     ...resolveSupervisedConfig(sharedSettings(hyperparameters)),
@@ -67,7 +67,7 @@ export function supervisedConfigOf(hyperparameters: Hyperparameters, seed: numbe
   };
 }
 
-/** Returns the settings of the training job of a DPO job. */
+/** Returns the configuration of the training job for a DPO fine-tuning job. */
 export function dpoConfigOf(hyperparameters: Hyperparameters, seed: number): PreferenceConfig {
   return {
     ...resolvePreferenceConfig({ ...sharedSettings(hyperparameters), loss: "dpo" }),
@@ -81,7 +81,7 @@ export function dpoConfigOf(hyperparameters: Hyperparameters, seed: number): Pre
 const optimizerStepsMax = 4;
 
 /**
- * Returns the settings of the training job of a reinforcement step.
+ * Returns the configuration of the training job for one reinforcement step.
  *
  * @param groupCount number of items whose answers differ in their rewards
  */

@@ -50,7 +50,7 @@ export class ReinforcementLoop implements Service {
     return repeatUntil(signal, { clock, pauseMs: settings.lookMs, onFault }, () => this.#look());
   }
 
-  /** Starts the jobs that this server now runs, and stops those that it no longer does. */
+  /** Starts jobs that are newly assigned to this server, and stops jobs that are no longer assigned to it. */
   async #look(): Promise<void> {
     const { fineTuning, owner, settings } = this.#dependencies;
     const claimed = await fineTuning.claim(owner(), settings.jobsMax);

@@ -22,7 +22,7 @@ export interface StepDependencies extends Omit<SamplingDependencies, keyof UsedM
   readonly jobQueue: Pick<JobQueue, "submit" | "cancel">;
   readonly models: Pick<ModelStore, "newestVersion">;
   readonly files: Pick<FileService, "find" | "use">;
-  /** Returns the models of this server, which are used as this caller. */
+  /** Returns functions that use this server's models on behalf of the caller. */
   readonly modelsAs: (caller: Caller) => UsedModels;
   readonly owner: () => string;
 }
@@ -134,7 +134,7 @@ async function submit(
   return (await jobQueue.submit(draft, lines, idempotency, { outlines, keyId: order.keyId })).id;
 }
 
-/** Records the version that a step's training job made, and evaluates the version if it is time. */
+/** Records the version that a step's training job made. Evaluates the version if an evaluation is due. */
 async function recordTraining(
   dependencies: StepDependencies,
   job: FineTuningJob,
@@ -214,7 +214,7 @@ async function itemsIn({ files }: StepDependencies, id: string, lines: readonly 
   return readItems(await files.use(await files.find(id, fileReader)), lines);
 }
 
-/** The request that created the job had access to its files, so the job reads them as an administrator. */
+/** Administrator that reads the job's files. The request that created the job had access to them. */
 const fileReader: Caller = {
   keyId: "fine-tuning",
   entity: "",
@@ -224,7 +224,9 @@ const fileReader: Caller = {
   project: null,
 };
 
-/** Returns the caller as which the job asks models: a member of the job's entity, with the key of the request. */
+/**
+ * Returns the caller on whose behalf the job asks models: a member of the job's entity, with the key of the request.
+ */
 function callerOf({ entity, order }: FineTuningJob): Caller {
   return { keyId: order.keyId, entity, role: "member", owner: order.keyOwner, scopes: null, project: null };
 }

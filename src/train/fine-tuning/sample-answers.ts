@@ -104,7 +104,7 @@ function chatBody(
 
 type Use<Input, Output> = (input: Input, options: { readonly signal: AbortSignal }) => Promise<Output>;
 
-/** Repeats a use of a model while the server is too busy or its model is not loaded. */
+/** Wraps a function that uses a model: repeats the call while the server is too busy or the model is not loaded. */
 function patient<Input, Output>(
   use: Use<Input, Output>,
   { clock, settings }: SamplingDependencies,

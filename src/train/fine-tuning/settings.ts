@@ -12,9 +12,9 @@ const fixed = {
   itemsAtOnce: 2,
   /** Maximum length of a sampled answer in tokens. */
   answerTokensMax: 1024,
-  /** Maximum number of items of a validation file that an evaluation answers; the first ones count. */
+  /** Maximum number of items that an evaluation uses. It takes the first items of the validation file. */
   evaluatedMax: 64,
-  /** Wait in milliseconds before a request is repeated that the server was too busy to answer. */
+  /** Wait in milliseconds before a request is repeated that was refused because the server was too busy. */
   busyMs: 2000,
 };
 

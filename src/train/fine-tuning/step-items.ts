@@ -23,7 +23,7 @@ function stepsPerEpoch(batchSize: number, exampleCount: number): number {
   return Math.ceil(exampleCount / batchSize);
 }
 
-/** Returns the lines of the items of a step, in an order that the seed decides anew for each epoch. */
+/** Returns the 0-based line numbers of a step's items. The order of the lines is random and differs in each epoch. */
 export function itemsOfStep(
   { hyperparameters, exampleCount, seed }: Pick<FineTuningOrder, "hyperparameters" | "exampleCount" | "seed">,
   step: number,

@@ -1,4 +1,4 @@
-// Turns graded answers into the data of a training job, and computes the numbers of a step.
+// Turns graded answers into the data of a training job, and computes the metrics of a step.
 import { outlinesOf } from "../../base/domain/summaries/outline-group.ts";
 import type { TrajectoryOutline } from "../../base/domain/summaries/trajectory-outline.ts";
 import { foldedLine } from "../../base/domain/text/folded-lines.ts";
@@ -10,7 +10,7 @@ export interface StepData {
   readonly outlines: readonly TrajectoryOutline[];
 }
 
-/** True if the answers to an item differ in their rewards, without which the model learns nothing from them. */
+/** True if the answers to an item differ in their rewards. From equal rewards, the model learns nothing. */
 export function hasSpread({ answers }: GradedItem): boolean {
   return answers.some(({ grade }) => grade.reward !== answers[0].grade.reward);
 }
@@ -46,7 +46,7 @@ function groupOf({ item, answers }: GradedItem, version: number, at: Date): Traj
   return { trajectories, exceptions: [], metadata, metrics: {}, logs: [], extra: {} };
 }
 
-/** Returns the numbers of a step's answers, such as their mean reward. */
+/** Returns metrics of a step's answers, such as their mean reward. */
 export function rewardMetrics(items: readonly GradedItem[]): Readonly<Record<string, number>> {
   const answers = items.flatMap((item) => item.answers);
   const rewards = answers.map(({ grade }) => grade.reward);

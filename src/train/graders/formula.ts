@@ -1,7 +1,7 @@
 // Parses and computes the formulas of multi-graders: numbers, names of graders, + - * / ^, parentheses and functions.
 import { quoted, ServiceError } from "../../base/domain/service-error.ts";
 
-/** Computes a formula. The argument has the value of each name. */
+/** Computes a formula. The argument has a value for each grader name in the formula. */
 export type Formula = (values: Readonly<Record<string, number>>) => number;
 
 const functions: Readonly<Record<string, (...values: readonly number[]) => number>> = {

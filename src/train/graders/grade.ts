@@ -1,5 +1,5 @@
-// Grades one sampled answer. A fault of the answer or of a model that judges it gives the reward 0 and is reported by
-// name; only an aborted signal throws.
+// Grades one sampled answer. If the answer is invalid or a judging model fails, the reward is 0, and the grade names
+// the error. Only an aborted signal throws.
 import { unreachable } from "../../base/domain/assert.ts";
 import { embeddingMetric, type Grader, type SingleGrader } from "../../base/domain/fine-tuning/grader.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
@@ -25,7 +25,7 @@ export interface Grade {
   readonly subRewards: Readonly<Record<string, number>>;
   /** The first error, and its message; null if there is none. */
   readonly error: { readonly kind: GradeError; readonly message: string } | null;
-  /** Tokens that each judging model took, by model. */
+  /** Number of tokens that each judging model used, by the model's name. */
   readonly tokens: Readonly<Record<string, number>>;
 }
 

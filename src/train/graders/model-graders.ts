@@ -56,7 +56,10 @@ function filledMessage({ role, content }: JsonObject, input: TemplateInput): Jso
   return { role: role === "developer" ? "system" : role, content: filledContent(content, input) };
 }
 
-/** Returns the text of a message: a text, a part with a text, or a list of both. */
+/**
+ * Returns the text of a message, with its templates filled. The content is a string, a part with a text, or a list of
+ * both.
+ */
 function filledContent(content: Json | undefined, input: TemplateInput): string {
   if (typeof content === "string") return fillTemplate(content, input);
   if (Array.isArray(content)) return content.map((part: Json) => filledContent(part, input)).join("\n");

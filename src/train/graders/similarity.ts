@@ -24,7 +24,7 @@ export const similarities: { readonly [Metric in SimilarityMetric]: Similarity }
   },
 };
 
-/** Returns the normalized similarity by insertions and deletions of characters. */
+/** Returns a similarity that decreases with each character to insert or delete; 1 for equal texts. */
 function fuzzyMatch(reference: string, text: string): number {
   const [first, second] = [Array.from(reference), Array.from(text)];
   const total = first.length + second.length;

@@ -71,7 +71,7 @@ function descend(value: Json, keys: readonly string[], path: string): Json {
   let found: Json | undefined = value;
   for (const key of keys) {
     if (typeof found !== "object" || found === null || !Object.hasOwn(found, key)) throw unknown(path);
-    // Safe cast: lists and objects both have their items under texts as keys.
+    // Safe cast: items of lists and of objects can both be read with a string as key.
     found = (found as JsonObject)[key];
   }
   if (found === undefined) throw unknown(path);

@@ -53,7 +53,7 @@ async function pin(
   });
 }
 
-/** A failure for which the job itself is to blame. An unreachable store, for example, is no such failure. */
+/** A failure that the job itself causes. An unreachable store, for example, is not such a failure. */
 export class AttemptFailure extends Error {
   constructor(cause: unknown) {
     super("The attempt failed.", { cause });

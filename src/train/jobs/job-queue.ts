@@ -369,8 +369,8 @@ export class JobQueue implements Service {
   }
 
   /**
-   * Returns the earliest time at which to rerun a job whose servers died. After the first death that is immediately;
-   * each further death increases the delay.
+   * Returns the time from which a job whose servers died may run again: immediately after the first death, and later
+   * after each further one.
    */
   #backoff(at: Date): { readonly at: Date; readonly notBefore: (restartCount: number) => Date } {
     const waitMs = (restartCount: number): number =>

@@ -50,7 +50,7 @@ export function endingOf(
   if (interruption === "lost") return { kind: "leave" };
   if (interruption === "cancel") return cancelled;
   if (result.kind === "done") return { kind: "succeed", outcome: result.outcome };
-  // While the server stops, an error may come from the stopping, so it does not count against the job.
+  // The shutdown itself may cause the error, so the error does not count against the job.
   if (interruption === "park") return { kind: "park" };
   const { error } = result;
   if (!(error instanceof ServiceError)) {

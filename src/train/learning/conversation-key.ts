@@ -1,5 +1,5 @@
-// Text by which conversations are told apart, and hashes of their turns. Clients repeat earlier messages in each request,
-// with small differences that the hashes ignore: white space at the ends, and content in several parts.
+// Recognizes conversations by their first text, and repeated turns by hashes. Clients repeat earlier messages in each
+// request, with small differences that the hashes ignore: white space at the ends, and content in several parts.
 import { createHash } from "node:crypto";
 import { textOfPart } from "../../base/domain/content-part.ts";
 import type { RecordedPrompt } from "../../base/domain/recordings/recorded-completion.ts";
@@ -7,8 +7,8 @@ import { type Json, isJsonObject } from "../../base/domain/text/json.ts";
 import type { MessageRecord } from "../../base/domain/trajectory.ts";
 
 /**
- * True if a conversation serves only for evaluation. The result depends on nothing but the first user message and the
- * share, so all requests of a conversation are on the same side.
+ * True if a conversation is used only for evaluation. The result depends only on the first user message and the share,
+ * so it is the same for all requests of a conversation.
  *
  * @param promptHash hash of the prompt's tokens, which decides if the prompt has no text
  */
@@ -37,7 +37,7 @@ export function messageText({ content }: MessageRecord): string {
     .trim();
 }
 
-/** Returns a hash of messages that is equal for the same turns as different clients repeat them. */
+/** Returns a hash of messages. It stays the same if a client repeats the messages with small differences. */
 export function turnHash(messages: readonly MessageRecord[]): string {
   const turns = messages.map((message) => [message.role, messageText(message), callsOf(message)]);
   return createHash("sha256").update(JSON.stringify(turns)).digest("hex");

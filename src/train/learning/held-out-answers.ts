@@ -14,8 +14,8 @@ interface Dependencies {
 }
 
 /**
- * Returns the held-out part of a cycle: with a judge, prompts of recorded chats; otherwise, answers that people wanted or
- * did not want. Returns an empty list without any wanted answer, because only wanted answers can show that a version
+ * Returns the held-out part of a cycle: with a judge, prompts of recorded chats; otherwise, answers that people wanted
+ * or did not want. Returns an empty list if no answer was wanted, because only wanted answers can show that a version
  * became worse.
  */
 export async function heldOutAnswers(

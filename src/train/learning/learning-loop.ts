@@ -48,7 +48,7 @@ export class LearningLoop implements Service {
     return repeatUntil(signal, { clock, pauseMs: settings.lookMs, onFault }, () => this.#look(signal));
   }
 
-  /** Begins a step of each model that has none in progress, as far as the limit allows. */
+  /** Begins a step for each model that has none in progress, up to the limit. */
   async #look(signal: AbortSignal): Promise<void> {
     const { learning: store, owner, settings } = this.#dependencies;
     const server = owner();

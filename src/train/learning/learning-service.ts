@@ -16,7 +16,7 @@ export interface LearningDependencies {
   readonly directory: Pick<ModelDirectory, "find">;
   readonly jobQueue: Pick<JobQueue, "cancel">;
   readonly clock: Clock;
-  /** True if the operator has disabled recordings, without which there is nothing to learn from. */
+  /** True if the operator has disabled recordings. Models then have nothing to learn from. */
   readonly isRecordingOff: boolean;
 }
 
@@ -42,7 +42,7 @@ export class LearningService {
   /**
    * Turns learning on, or changes its settings.
    *
-   * @throws ServiceError `conflict` if recordings are disabled, or with the code of the judging model's fault, at the
+   * @throws ServiceError `conflict` if recordings are disabled; if the judging model cannot be used, its error, at the
    * field `judge.model`
    */
   async turnOn(model: TrainedModel, order: LearningOrder, caller: Caller): Promise<LearningState> {
@@ -78,7 +78,7 @@ export class LearningService {
     return this.#dependencies.learning.listCycles(id, page);
   }
 
-  /** Checks that a member of the model's entity may ask the judge, because the server asks as one. */
+  /** Checks that a member of the model's entity may ask the judge. The server asks the judge as such a member. */
   async #requireJudge({ entity }: TrainedModel, { judge }: LearningOrder, caller: Caller): Promise<void> {
     if (judge === null) return;
     const member: Caller = { ...caller, entity, role: "member", project: null };

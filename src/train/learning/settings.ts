@@ -6,10 +6,11 @@ const schema = {} as const satisfies SettingsSchema;
 const fixed = {
   /** Interval in milliseconds at which a server looks at its learning models. */
   lookMs: 30_000,
-  /** Maximum number of models at which one server works at a time; further ones wait for the next look. */
+  /** Maximum number of models on which one server works at a time; further ones wait for the next look. */
   modelsAtOnce: 4,
   /**
-   * Maximum number of the newest preferences of a model that one look considers, and maximum number in a learning job.
+   * Maximum number of a model's preferences that one look reads, the newest first; maximum number of preferences in a
+   * learning job.
    */
   preferencesRead: 4096,
   preferencesMax: 2048,
@@ -29,8 +30,8 @@ const fixed = {
   /** Time in milliseconds after which a candidate that could not be evaluated is refused. */
   evaluationMsMax: 24 * 3600 * 1000,
   /**
-   * Before each request, the server waits until it answers no other requests, but at most `idleMsMax`. It checks every
-   * `idlePollMs`.
+   * Before each request to a model, the server waits until it answers no other requests: it checks every `idlePollMs`
+   * milliseconds, and waits at most `idleMsMax` milliseconds.
    */
   idlePollMs: 250,
   idleMsMax: 30_000,

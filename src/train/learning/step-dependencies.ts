@@ -1,4 +1,4 @@
-// Dependencies of the steps of learning, and the model at which a step works.
+// Dependencies of the steps of learning, and the model on which a step works.
 import type { Caller } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import type { AskModel } from "../../base/domain/fine-tuning/ask-model.ts";
@@ -17,7 +17,10 @@ export interface StepDependencies
   readonly jobs: Pick<JobStore, "find">;
   readonly models: Pick<ModelStore, "find" | "newestVersion">;
   readonly jobQueue: Pick<JobQueue, "submit">;
-  /** Return functions that ask models of this server as a caller, once the server has few other requests. */
+  /**
+   * These two return functions that use this server's models on behalf of a caller, once the server has few other
+   * requests.
+   */
   readonly askAs: (caller: Caller) => AskModel;
   readonly measureAs: (caller: Caller) => MeasureTokens;
   readonly clock: Clock;
@@ -32,7 +35,7 @@ export interface Step {
   readonly signal: AbortSignal;
 }
 
-/** Returns the caller as which the server asks models: a member of the model's entity, with the key of the request. */
+/** Returns the caller as whom the server asks models: a member of the model's entity, with the key of the request. */
 export function callerOf({ model, learning }: Pick<Step, "model" | "learning">): Caller {
   const { keyId, keyOwner: owner } = learning;
   return { keyId, entity: model.entity, role: "member", owner, scopes: null, project: null };

@@ -8,8 +8,8 @@ import { closedError, isUnreachable, isOutOfTime, serviceErrorOf } from "./postg
 import type { PostgresPool } from "./postgres-pool.ts";
 
 /**
- * Maximum numbers of quick searches and of slow searches that run at the same time. Each search uses one core of the
- * database's machine.
+ * Maximum number of searches that run at the same time: quick searches, and slow searches. Each search uses one core of
+ * the database's machine.
  */
 const quickMax = 3;
 const slowMax = 2;

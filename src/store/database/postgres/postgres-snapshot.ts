@@ -1,5 +1,5 @@
 // Reads a consistent snapshot of a PostgreSQL database with cursors, in a "repeatable read" transaction on a separate
-// connection. While it is open, vacuum cannot remove rows that were deleted after its start.
+// connection. While the snapshot is open, vacuum cannot remove rows that are deleted in the meantime.
 import type pg from "pg";
 import type { Cell, TableColumns, TableSnapshot } from "../../../base/domain/backup/tables.ts";
 import { charactersOf } from "../dump/page-of-rows.ts";

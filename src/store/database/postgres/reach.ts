@@ -78,8 +78,8 @@ export class Reach {
 }
 
 /**
- * Returns the message of an error on one line. If a host has several addresses, its AggregateError has no message
- * itself, so the messages of its errors are joined.
+ * Returns the message of an error on one line. The AggregateError for a host with several addresses has no message, so
+ * the messages of the errors that it contains are joined.
  */
 export function reasonOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === "") return error.errors.map(reasonOf).join("; ");

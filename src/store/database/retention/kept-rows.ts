@@ -1,4 +1,4 @@
-// Interface between a retention sweep and the kinds of stored data, each of which implements it.
+// Interface that each kind of stored data implements, so that a retention sweep can find and remove its rows.
 import { type Kysely, type RawBuilder, sql, type Transaction } from "kysely";
 import type { Schema } from "../schema.ts";
 
@@ -28,8 +28,8 @@ export interface Surplus {
 }
 
 /**
- * Position in a list of entities or models that is ordered by name. If `isWithin` is true, the position is within the
- * rows of the entity or model `name`, otherwise after all of these rows.
+ * Position in a list of entities or models that is ordered by name. If `isWithin` is true, the entity or model `name`
+ * itself is still to be visited, otherwise only those after it.
  */
 export interface Behind {
   readonly name: string;
@@ -60,8 +60,8 @@ export interface KeptRows {
     count: number,
   ) => Promise<Surplus | null>;
   /**
-   * Returns the keys (see {@link keyText}) of those given rows that must not be removed, because they are still needed.
-   * While the rows' models are locked, the result cannot change.
+   * Returns the keys (see {@link keyText}) of the rows that are still needed and must not be removed. While the rows'
+   * models are locked, the result cannot change.
    */
   needed(queries: Kysely<Schema>, rows: readonly KeptRow[]): Promise<ReadonlySet<string>>;
   /**

@@ -90,7 +90,9 @@ async function surplusAt(
   }
 }
 
-/** Finds the first entity (in the last pass: model) above its limit, at or after a position. */
+/**
+ * Finds the first entity above its limit, at or after a position. The last pass looks for models instead of entities.
+ */
 async function findFirstOverLimit(
   transaction: Transaction<Schema>,
   kept: KeptRows,
@@ -106,8 +108,8 @@ async function findFirstOverLimit(
 }
 
 /**
- * Returns the position after all rows of the current entity or model; after the pass by age, the start of the next
- * pass.
+ * Returns the position after all rows of the current entity or model. After the pass by age, returns the start of the
+ * next pass.
  */
 function nextScope({ scope, of, gone }: SweepPlace): SweepPlace {
   return scope === "age" ? { scope: "entity", of: "", after: null, gone } : { scope, of, after: null, gone };
@@ -133,7 +135,8 @@ function amountOf(row: KeptRow, { scope }: SweepPlace): number {
 function isGone({ at, entity, key }: KeptRow, { scope, gone }: SweepPlace, { before }: KeepLimits): boolean {
   if (scope === "age") return false;
   if (before !== null && at < before.toISOString()) return true;
-  // Kinds of data with a limit on the number of rows per model have a number as key.
+  // Only kinds of data with a limit on the number of rows have a pass by model. The first part of their keys is a
+  // number.
   return scope === "model" && Number(key[0]) <= (gone.get(untilKey(entity)) ?? -1);
 }
 

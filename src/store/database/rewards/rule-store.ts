@@ -112,7 +112,7 @@ type AutomaticQueries = Pick<
   | "setFault"
 >;
 
-/** Returns those operations of the rule store with which servers run automatic rules. */
+/** Returns the operations that servers use to run automatic rules. */
 function automaticQueries(database: Kysely<Schema>): AutomaticQueries {
   return {
     claim: async (owner) => {
@@ -193,7 +193,10 @@ async function findRule(queries: Kysely<Schema>, id: string): Promise<StoredRule
   return row === undefined ? null : ruleOf(row);
 }
 
-/** Refuses a second rule that trains a model on its rollouts. The caller has locked the sequence of rules. */
+/**
+ * Refuses a rule that trains a model on its rollouts if another rule does so already. The caller has locked the
+ * sequence of rules.
+ */
 async function requireOneQueue(
   transaction: Kysely<Schema>,
   { id, standing }: Pick<StoredRule, "id" | "standing">,
@@ -253,7 +256,7 @@ function ruleOf(row: Selectable<RewardRuleTable>): StoredRule {
 }
 
 function automaticOrderOf(text: string): AutomaticOrder {
-  // Safe cast: `columnsOf` wrote this JSON, in which only the time has another type. Older programs wrote no `rollouts`.
+  // Safe cast: `columnsOf` wrote this JSON. The time became a string in it, and older programs wrote no `rollouts`.
   const order = JSON.parse(text) as Omit<AutomaticOrder, "since" | "rollouts"> & {
     readonly since: string | null;
     readonly rollouts?: AutomaticOrder["rollouts"];

@@ -1,5 +1,5 @@
-// Stores the feedback from which jobs were created, together with each job. Before another job trains on feedback,
-// checks that no earlier job did.
+// Stores the feedback from which jobs were created, together with each job. Refuses a job that would train on feedback
+// on which an earlier job already trained.
 import type { Kysely, Transaction } from "kysely";
 import {
   type AnswerKey,
@@ -80,8 +80,7 @@ async function marksOf(
 
 /**
  * Stores the feedback from which a job was created, within the transaction that stores the job. If an automatic rule
- * created the job, also updates the rule. Makes other jobs that train the same model on feedback wait until the
- * transaction ends.
+ * created the job, also updates the rule. Locks the model, so that other transactions that store a job for it wait.
  *
  * @throws ServiceError `conflict` if another job trains on some of the feedback, or the rule no longer belongs to this
  * server

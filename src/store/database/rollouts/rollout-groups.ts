@@ -25,7 +25,7 @@ function freeRollouts(database: Kysely<Schema>, choice: RolloutChoice, time: str
   return choice.step === null ? free : free.where("rollouts.step", "=", choice.step);
 }
 
-/** Returns a query for the groups of these rollouts, the oldest first. */
+/** Returns a query for the groups to which the given rollouts belong, the oldest group first. */
 function groupsOf(free: ReturnType<typeof freeRollouts>, sizeMin: number | null, time: string) {
   const groups = free
     .select(["group_key", sql<number>`max(sequence)`.as("last")])

@@ -16,7 +16,7 @@ export interface RolloutTable {
   readonly sequence: number;
   readonly model_id: string;
   readonly entity: string;
-  /** `open` also for a rollout whose time is up, until a job trains on it. */
+  /** State of the rollout. If its time is up, the column still contains `open` until a job trains on the rollout. */
   readonly state: string;
   readonly group_key: string;
   readonly split: string;

@@ -61,7 +61,7 @@ export interface SessionOptions {
 }
 
 export type SessionRequest =
-  /** Executes a statement in the open transaction; without one, outside a transaction. */
+  /** Executes a statement, in the open transaction if there is one. */
   | { readonly kind: "statement"; readonly sql: string; readonly parameters: readonly unknown[] }
   /** Executes a statement in a transaction of its own. */
   | { readonly kind: "single write"; readonly sql: string; readonly parameters: readonly unknown[] }
@@ -81,12 +81,15 @@ export type SessionRequest =
   /** Closes the session. Uncommitted changes are rolled back. */
   | { readonly kind: "close" };
 
-/** Maximum time in milliseconds for which opening, and a session that only reads, wait for another process. */
+/**
+ * Maximum time in milliseconds to wait for a lock of another process. It applies while a database is opened, and to
+ * sessions that only read.
+ */
 const shortWaitMs = 5000;
 
 /**
- * Two numbers of pages that are equal: the maximum that one step returns to the file system (which takes about ten
- * milliseconds), and the number of unused pages that stay in the file for later writes.
+ * Maximum number of pages that one step returns to the file system, which takes about ten milliseconds. The same number
+ * of unused pages stays in the file for later writes.
  */
 const pagesPerShrink = 1024;
 const freePagesKept = 1024;

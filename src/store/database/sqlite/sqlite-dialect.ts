@@ -59,7 +59,10 @@ export function openSqlite({
   };
 }
 
-/** Makes searches, which run in separate sessions, convert their errors like other statements. */
+/**
+ * Wraps searches so that their errors are converted like those of other statements. Searches run in sessions of their
+ * own.
+ */
 function withErrorsOf({ errorOf }: SqliteDriver, searches: Searches): Searches {
   return {
     run: async (query, turn) => {

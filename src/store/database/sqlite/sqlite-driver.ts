@@ -34,7 +34,7 @@ class Turns {
 const firstPauseMs = 1;
 const longestPauseMs = 25;
 /**
- * Maximum total duration of all pauses in milliseconds. In this time, another process can write a submission of
+ * Maximum total duration of all pauses in milliseconds. It is long enough for another process to write a submission of
  * hundreds of megabytes, which takes a few seconds.
  */
 const pausesMsMax = 15_000;

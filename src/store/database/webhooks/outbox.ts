@@ -1,5 +1,5 @@
-// Writes webhook events in the same transaction as the change that they report. If there are no webhooks, a change
-// needs no query for this on a database with a single server, and one short query on other databases.
+// Writes webhook events in the same transaction as the change that they report. If there are no webhooks, this needs no
+// query on a database with a single server, and one short query per change on other databases.
 import type { Transaction } from "kysely";
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
@@ -119,7 +119,7 @@ export function purgedRecord({ projectId, id, feedbackType }: FeedbackRecord): E
 }
 
 /**
- * Returns the enabled webhooks of the given entities that receive such events. Their order is fixed, to avoid
+ * Returns the enabled webhooks of the given entities that receive events of this type. Their order is fixed, to avoid
  * deadlocks.
  */
 async function subscribed(

@@ -46,7 +46,7 @@ export function deliveryOf(row: Selectable<WebhookDeliveryTable>): Delivery {
 }
 
 export function attemptsOf(text: string): readonly DeliveryAttempt[] {
-  // Safe cast: the store wrote this JSON, in which only dates have another type.
+  // Safe cast: the store wrote this JSON. Only dates have another type in it: they became strings.
   const attempts = JSON.parse(text) as readonly (Omit<DeliveryAttempt, "at"> & { readonly at: string })[];
   return attempts.map((attempt) => ({ ...attempt, at: new Date(attempt.at) }));
 }
