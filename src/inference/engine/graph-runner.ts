@@ -38,8 +38,8 @@ export interface GraphRunnerOptions extends SessionsOptions {
   /** Hash of the base weights. Adapters that were trained on other weights are refused; if absent, none is refused. */
   readonly weightsHash?: string;
   /**
-   * If given, the runner uses idle time to prepare graphs that only some requests need, and reads adapters in a thread.
-   * If absent, it does both at first use.
+   * If given, the runner uses idle time to prepare graphs that only some requests need, and a separate thread reads
+   * adapters. If absent, graphs are prepared at first use, and the calling thread reads adapters.
    */
   readonly clock?: Clock;
   /** If false, graphs and adapters are prepared at first use, even with a clock. */
@@ -86,7 +86,7 @@ interface SlotEntries {
 
 interface RunResult {
   readonly outputs: Readonly<Record<string, Tensor>>;
-  /** Number of positions of each row of new keys and values. */
+  /** Number of positions in each row of new keys and values. */
   readonly positionCount: number;
 }
 

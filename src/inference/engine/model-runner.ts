@@ -54,8 +54,8 @@ export interface ModelRunner {
   /**
    * Reads an adapter while steps continue, so that {@link ModelRunner.loadAdapter} will find it in memory.
    *
-   * @returns a promise that resolves when the adapter is in memory, and rejects with the error of `loadAdapter`; null
-   * if there is nothing to wait for, because the adapter is in memory or `loadAdapter` reads it
+   * @returns a promise that resolves when the adapter is in memory, and rejects with the error of `loadAdapter`. Null
+   * if there is nothing to wait for: either the adapter is already in memory, or only `loadAdapter` reads adapters
    */
   prepareAdapter(reference: AdapterReference): Promise<void> | null;
   /**

@@ -1,6 +1,6 @@
-// Encodes a held prompt as a response body, in pieces of which only one is in memory at a time. The body consists of a
-// text that identifies the format, the length of the header, the header as JSON, the bytes of keys, values and scores,
-// and an authentication code over all of these.
+// Encodes a held prompt as a response body. The pieces of the body are created one after another, so only one is in
+// memory at a time. The body consists of a text that identifies the format, the length of the header, the header as
+// JSON, the bytes of keys, values and scores, and an authentication code over all of these.
 import { timingSafeEqual } from "node:crypto";
 import type { HeldPrompt, PromptOrigin, PromptShape } from "../../base/domain/prompt-transfer.ts";
 import { answerCode, codeBytes } from "./signature.ts";

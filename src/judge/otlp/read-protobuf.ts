@@ -1,5 +1,5 @@
-// Decodes an OTLP request from protocol buffers to the object that the same request has in OTLP's JSON form, so that
-// the spans of both forms are read by the same code. Unknown fields are skipped.
+// Decodes an OTLP request from protocol buffers to the object that the request has in OTLP's JSON form, so that the
+// same code reads the spans of both forms. Unknown fields are skipped.
 import { ServiceError } from "../../base/domain/service-error.ts";
 import type { Json } from "../../base/domain/text/json.ts";
 import { BinaryReader } from "../../lib/protobuf/wire.ts";

@@ -56,8 +56,8 @@ export class BeamSearch {
   readonly #options: BeamOptions;
   #live: readonly Hypothesis[] = [{ before: null, token: null, length: 0, logprob: 0 }];
   /**
-   * The best complete answers, at most `width`, the best first. Equal scores are ordered by greater sum, then by
-   * earlier completion.
+   * The best complete answers, at most `width`, the best first. Among equal scores, the greater sum comes first, then
+   * the earlier completion.
    */
   readonly #answers: BeamAnswer[] = [];
 

@@ -233,8 +233,8 @@ export class KvLane {
   }
 
   /**
-   * Copies positions into a slot from a block that {@link KvLane.copyToBlock} wrote. Does not change the slot's length,
-   * as {@link KvLane.write}.
+   * Copies positions into a slot from a block that {@link KvLane.copyToBlock} wrote. Like {@link KvLane.write}, does
+   * not change the slot's length.
    */
   copyFromBlock(slot: number, { position, offset, count }: BlockRange, block: Float32Array): void {
     assert(position + count <= this.capacity, "keys and values of a block fit the slot");
@@ -285,8 +285,9 @@ export class KvLane {
   }
 
   /**
-   * Resizes the lane immediately, keeping the contents of used slots. Takes as long as copying them, unless only the
-   * number of slots changes and the present slab has room; {@link KvLane.startResizing} spreads the copying instead.
+   * Resizes the lane immediately, and keeps the contents of used slots. Copies these contents, unless only the number
+   * of slots changes and the present slab has room. {@link KvLane.startResizing} spreads the copying over several steps
+   * instead.
    *
    * @param slotRoom number of slots that must fit
    */

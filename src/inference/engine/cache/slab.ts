@@ -3,12 +3,12 @@
 // slab does not know how much of a slot is filled.
 import type { ModelShape } from "../model-shape.ts";
 
-/** Returns the number of float values of the keys and values of one position, over all layers. */
+/** Returns the number of float values that one position takes: its keys and values in all layers. */
 export function positionValues({ caches }: Pick<ModelShape, "caches">): number {
   return caches.reduce((sum, { kvHeadCount, headSize }) => sum + 2 * kvHeadCount * headSize, 0);
 }
 
-/** Returns the bytes of the keys and values of one position of one slot, over all layers. */
+/** Returns the number of bytes that one position of a slot takes: its keys and values in all layers. */
 export function positionBytes(shape: Pick<ModelShape, "caches">): number {
   return positionValues(shape) * Float32Array.BYTES_PER_ELEMENT;
 }

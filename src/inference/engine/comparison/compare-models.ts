@@ -11,7 +11,7 @@ export interface ModelComparison {
   readonly tokenCount: number;
   /** Perplexity under each form: exp of the mean of −log p over the tokens. */
   readonly perplexity: { readonly reference: number; readonly other: number };
-  /** Kullback–Leibler divergence of the other form's distribution from the reference's, in nats per token. */
+  /** Kullback–Leibler divergence of the other form's probabilities from the reference's, in nats per token. */
   readonly divergence: { readonly mean: number; readonly max: number };
   /** Share of the tokens for which both forms have the same most probable token. */
   readonly sameGreedyShare: number;
@@ -113,7 +113,7 @@ export function distance(reference: Float32Array, other: Float32Array, token: nu
   };
 }
 
-/** Returns the logarithm of the sum of the logits' exponentials, and the index of the greatest logit. */
+/** Returns log-sum-exp of a row of logits, and the index of the greatest logit. */
 function normalizerOf(scores: Float32Array): { readonly logSum: number; readonly greatest: number } {
   let greatest = 0;
   for (let index = 1; index < scores.length; index++) if (scores[index] > scores[greatest]) greatest = index;

@@ -1,5 +1,5 @@
-// Back-off for restarting a process that died. Delays are short at first, then longer; after too many restarts there is
-// no further one. The delay depends only on the times of earlier restarts.
+// Back-off for restarting a process that died. Delays are short at first, then longer; after too many restarts, the
+// process is not restarted again. The delay depends only on the times of earlier restarts.
 
 export const restartWindowMs = 600_000;
 const delayFirstMs = 250;

@@ -163,8 +163,8 @@ class Calls {
   }
 }
 
-// Options of the outbox, which sends the tokens of several fast steps together. A message per step, with its handling
-// up to the client's socket, would cost more than a step of a small model.
+// Options of the outbox, which sends the tokens of several fast steps together. For a small model, handling one message
+// per step, up to the client's socket, would cost more than the step itself.
 
 interface OutboxOptions {
   /**

@@ -1,7 +1,6 @@
-// A logits processor that ends a model's thinking after a number of tokens. It then forces the closing sequence, token
-// by token, after which the model writes its answer; before thinking begins and after it has ended, it changes nothing.
-// The method is budget forcing from "s1: Simple test-time scaling" (arXiv 2501.19393), without the part that prolongs
-// thinking.
+// A logits processor that ends a model's thinking after a number of tokens, by forcing the closing sequence token by
+// token. Before and after the thinking, it changes nothing. The method is budget forcing from "s1: Simple test-time
+// scaling" (arXiv 2501.19393), without the part that prolongs thinking.
 import type { ProcessorCall, TokenProcessor } from "./processor.ts";
 import { numberOf, tokenIdsOf } from "./read-argument.ts";
 
@@ -61,8 +60,8 @@ function has(ids: readonly number[], sequence: readonly number[], from: number):
 }
 
 /**
- * Returns the length of the longest beginning of a sequence with which `ids` ends, for example 2 if `ids` ends with the
- * first two tokens of the sequence. Considers neither the whole sequence nor ids before the index `from`.
+ * Returns how many of a sequence's first tokens are at the end of `ids`; for example 2 if `ids` ends with the first
+ * two. Counts neither the complete sequence nor ids before the index `from`.
  */
 function begunCount(ids: readonly number[], sequence: readonly number[], from: number): number {
   let count = Math.min(sequence.length - 1, ids.length - from);

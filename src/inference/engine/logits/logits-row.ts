@@ -166,9 +166,9 @@ function greatestFrom(values: Float32Array, start: number, end: number): number 
   return best;
 }
 
-// Computes exp for whole rows of logits, several times faster than Math.exp. Tables have the powers of 2 for the whole
-// part of an exponent and for its 256ths; a power series adds the small remainder. The relative error of a logit at
-// distance d from the greatest logit is about d rounding errors, as with Math.exp.
+// Computes exp for whole rows of logits, several times faster than Math.exp. Two tables hold the powers of 2, for the
+// whole part of an exponent and for its 256ths; a power series adds the small remainder. For a logit at distance d from
+// the greatest logit, the relative error is about d rounding errors, as with Math.exp.
 
 const partsPerPower = 256;
 const rest = Math.LN2 / partsPerPower;

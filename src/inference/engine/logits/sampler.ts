@@ -16,8 +16,8 @@ export type NoToken =
   | "nothing allowed";
 
 /**
- * Summaries of a row's raw logits by block (see `score-blocks.ts`). With them a draw needs fewer passes over the row;
- * without them the draw computes them itself.
+ * Summaries of a row's raw logits by block (see `score-blocks.ts`). If given, a draw needs fewer passes over the row.
+ * Otherwise the draw computes the summaries itself.
  */
 export interface DrawBlocks {
   /** Block summaries at temperature 1, for log-probabilities; null if not computed. */
@@ -148,7 +148,7 @@ export class Sampler {
   }
 }
 
-/** Returns the logarithm of the sum of exponentials of raw logits; NaN if no logit is finite or one is NaN. */
+/** Returns log-sum-exp of a row's raw logits; NaN if no logit is finite or one is NaN. */
 function logTotalOf(row: LogitsRow): number {
   if (!Number.isFinite(row.max)) return NaN;
   return row.max + Math.log(totalMass(row.blocks) / maxScoreMass(row));

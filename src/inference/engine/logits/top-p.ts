@@ -1,7 +1,7 @@
 // Top-p: removes the least probable tokens as long as their total weight is at most 1 - p, but never the most probable
-// token; among equal logits, the higher id is removed first. Most draws from the whole row hit a kept token, and
-// checking this reads few other logits. So this step draws until it hits a kept token, and computes the set of kept
-// tokens only after `topPDrawCount` misses.
+// token; among equal logits, the higher id is removed first. To avoid computing the set of kept tokens, this step first
+// draws from the whole row. Most draws hit a kept token, and checking that is cheap; after `topPDrawCount` misses, the
+// step computes the set.
 import { blockSize } from "./blocks/score-blocks.ts";
 import { ascending, bucketCount, bucketOf, leastOf } from "./buckets.ts";
 import { drawIndex, totalMass, maxScoreMass, exponentialOf, type LogitsRow } from "./logits-row.ts";

@@ -73,7 +73,8 @@ function reassign(
     continueRow(target, survivor);
     target.cursor = running.constraint?.open(target.answerTokenIds) ?? null;
   }
-  // Rows that stay get their new token last, because the other rows have to copy their earlier contents first.
+  // Rows that stay get their new token last. Before that, the other rows have to copy the earlier contents of these
+  // rows.
   for (const { row, survivor } of staying) {
     continueRow(row, survivor);
     row.cursor?.accept(row.answerTokenIds[row.answerTokenIds.length - 1]);

@@ -202,8 +202,8 @@ export class Lanes implements Iterable<Lane> {
     prompt.computedCount += received.copyTo(place, prompt.computedCount);
     const isOver = prompt.computedCount >= received.tokenCount;
     const scores_V = isOver ? received.scores_V : null;
-    // A received prompt of a model with states is cached only once it is copied completely: before that, the slot's
-    // states are not those after the copied part.
+    // If the model has states, a received prompt is cached only after all of it is copied. Until then, the slot's
+    // states are not those that follow the copied part.
     const isComplete = isOver || this.#runner.shape.states.length === 0;
     if (scores_V === null && isComplete)
       this.#prefixes.keep({ scope: scopeOf(prompt), tokenIds: prompt.tokenIds }, prompt.computedCount, place);

@@ -66,7 +66,7 @@ export function engineMemory(
   return engineMemoryOf(config, forms, settings);
 }
 
-/** Like {@link engineMemory}, for a model of which only the configuration and the forms of the weights are known. */
+/** Like {@link engineMemory}, but needs only the model's configuration and the forms of its weights, not its files. */
 export function engineMemoryOf(config: ModelConfig, forms: WeightForms, settings: Limits): EngineMemory {
   const weightBytes = keptBytes(config, forms);
   const copies = weightBytes < largeWeightBytes ? weightCopies.small : weightCopies.large;

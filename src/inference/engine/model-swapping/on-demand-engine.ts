@@ -1,5 +1,6 @@
-// An engine that is in memory only while it is needed. A request holds the engine, which loads it if necessary. Works
-// with any kind of engine, and creates a new one for each load; other modules decide when to load and unload.
+// An engine that is in memory only while it is needed. A request must hold the engine; if necessary, the engine is then
+// loaded. Works with any kind of engine, and creates a new one for each load; other modules decide when to load and
+// unload.
 import { unreachable } from "../../../base/domain/assert.ts";
 import type {
   AdapterReference,

@@ -1,5 +1,5 @@
-// Parameters with which an engine's process opens a model, that is, loads it. The server sends them; a process that has
-// opened a model in advance compares them with the parameters of that model.
+// Parameters with which an engine's process opens (loads) a model. The server sends them. A process that has opened a
+// model in advance compares them with the parameters that it used for that.
 import type { Quantization } from "../../../base/domain/model.ts";
 import type { EngineSettings } from "../settings.ts";
 

@@ -2,7 +2,9 @@
 // function of the call's work; nothing else is assumed, because machines and models differ by a factor of a thousand.
 // The caller measures the durations.
 
-/** Kinds of calls: first parts of prompts, later parts of prompts, and the next tokens of rows. */
+/**
+ * Kinds of calls. A call computes either first parts of prompts, or later parts of prompts, or the next token of rows.
+ */
 export type CallKind = "first" | "later" | "decode";
 
 /** Amount of work of a call, on which its duration depends. */

@@ -46,8 +46,8 @@ const expectedSequenceCount = 4;
 const inPositions = { bytesPerPosition: 1, bytesPerSlot: 0 };
 
 /**
- * Chooses the cheapest lane for a sequence. Considers only lanes in which all reservations together take no more memory
- * than in the first lane.
+ * Chooses the cheapest lane for a sequence. Considers only lanes that need no more additional memory for the sequence
+ * than the first lane.
  *
  * @param lanes lanes of the sequence's adapter; the first is the lane for which the scheduler has reserved memory. If
  * empty, a new lane is chosen

@@ -63,7 +63,9 @@ export interface StepPlan<Prompt> {
   readonly turns: Turns;
 }
 
-/** Minimum share of real tokens in a call with first parts; the other tokens are padding. */
+/**
+ * A call with first parts of prompts pads them to equal length. At least this share of its tokens must be real tokens.
+ */
 const realTokenShareMin = 0.75;
 
 /**

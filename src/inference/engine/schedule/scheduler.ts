@@ -36,8 +36,8 @@ export function planAdmissions<Prompt extends SlotHolder>(
 
 /**
  * Chooses holders to preempt, so that waiting prompts of better priority, or of owners with smaller shares, can start.
- * For each prompt, in the order in which they will start, chooses as few holders as make enough room, from the lowest
- * rank up. Stops at the first prompt for which preempting every permitted holder would not make enough room.
+ * For each prompt, in the order in which they will start, chooses as few holders as possible, from the lowest rank up.
+ * Stops at the first prompt for which preempting every permitted holder would not make enough room.
  *
  * @param waiting prompts in the order of {@link compareRanks}
  * @param running all holders of slots, in any order

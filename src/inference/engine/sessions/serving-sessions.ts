@@ -1,5 +1,5 @@
 // The sessions of a model's serving graphs, created in advance or at their first use. All sessions use arranged weights
-// (`arranged-cache.ts`), because only with these does a row get the same numbers in every batch.
+// (`arranged-cache.ts`), because with other weights a row would get different numbers in different batches.
 import { unreachable } from "../../../base/domain/assert.ts";
 import type { Device } from "../../../base/domain/model.ts";
 import type { Graph } from "../../../lib/graph/graph.ts";

@@ -22,8 +22,10 @@ export interface PreparedConstraint {
   /** Notices for the caller of the API, one sentence each. */
   readonly notices: readonly string[];
   /**
-   * Opens a cursor, which follows one choice, and starts computing its first mask. Without tokens, the cursor is before
-   * the choice's first token; otherwise it is after the given tokens, all of which earlier masks allowed.
+   * Opens a cursor, which follows one choice, and starts computing its first mask.
+   *
+   * @param tokenIds tokens after which the cursor begins, all allowed by earlier masks; if absent, it begins before the
+   * choice's first token
    */
   open(tokenIds?: readonly number[]): ConstraintCursor;
   /** Releases the constraint. No cursors may be opened after that. Idempotent. */

@@ -53,7 +53,7 @@ export class ConstraintCache {
     return constraint;
   }
 
-  /** Counts one user less of a constraint that {@link ConstraintCache.take} returned. */
+  /** Subtracts one user of a constraint that {@link ConstraintCache.take} returned. */
   giveBack(constraint: CachedConstraint): void {
     const usage = this.#usageOf(constraint);
     usage.userCount -= 1;

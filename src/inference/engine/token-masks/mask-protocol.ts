@@ -55,6 +55,6 @@ export interface Preparation {
 
 export interface Refusal {
   readonly message: string;
-  /** Keyword, construct or limit because of which the constraint was refused. */
+  /** Keyword, construct or limit that caused the refusal of the constraint. */
   readonly subject: string;
 }

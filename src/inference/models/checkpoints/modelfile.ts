@@ -1,5 +1,5 @@
-// The Modelfile with which Ollama imports an exported GGUF file: the file, the template, and the parameters of
-// generation_config.json.
+// Writes the Modelfile with which Ollama imports an exported GGUF file. It contains the file's name, the template, the
+// stop texts, and the sampling parameters from generation_config.json.
 import { present } from "../../../base/domain/assert.ts";
 import { createTokenizer } from "../../../lib/tokenizer/tokenizer.ts";
 import { readConfigFiles } from "../../architectures/config/served-config.ts";
@@ -9,7 +9,7 @@ import { readTokenizerFiles } from "./folder-model.ts";
 import { ollamaTemplate } from "./ollama-template.ts";
 import type { PlannedFile } from "./row-parts.ts";
 
-/** Fields of generation_config.json by Ollama's names for them. */
+/** Maps Ollama's parameter names to fields of generation_config.json. */
 const parameters = {
   temperature: "temperature",
   top_p: "top_p",

@@ -19,7 +19,7 @@ const later = { role: "user", content: texts.later } as const;
 
 /** Texts around the messages of each role. */
 interface Turns {
-  /** Text before the first message, without and with a system message. */
+  /** Text before the first message: `begin` if there is no system message, else `beforeSystem`. */
   readonly begin: string;
   readonly beforeSystem: string;
   readonly afterSystem: string;
@@ -120,7 +120,10 @@ function joined(turns: Turns): string {
   ].join("");
 }
 
-/** Writes the turns in Go's syntax. An answer at the end is continued. */
+/**
+ * Writes the turns in Go's syntax. If the last message is an answer, the text after answers is omitted, so that the
+ * model continues the answer.
+ */
 function goTemplate(turns: Turns): string {
   const text = (value: string): string => value.replaceAll("{{", '{{ "{{" }}');
   return [

@@ -88,8 +88,8 @@ export function completionBody(
 }
 
 /**
- * Returns how many answers vLLM should sample for a request. One is enough for greedy requests, whose answers are
- * identical; vLLM refuses to sample several.
+ * Returns how many answers vLLM should sample for a request. For greedy requests it is one, because their answers are
+ * identical, and vLLM refuses to sample several of them.
  */
 export function countSequences({ sampling, choices }: GenerationRequest): number {
   return sampling.temperature === 0 || choices.kind === "beam" ? 1 : choices.count;

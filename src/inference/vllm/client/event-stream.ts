@@ -10,11 +10,11 @@ import { AnswerTooLarge } from "../../../base/http-client/http-failure.ts";
 export const eventCharactersMax = 64 * 2 ** 20;
 
 /**
- * Yields the data of events that arrived together; an empty list if the bytes completed no event. The size limit
- * applies to an event's lines together, and to a single line without data. Takes time proportional to the number of
- * bytes, regardless of the sizes of the chunks.
+ * Yields the data of all events that arrived together; an empty list if the bytes completed no event. Takes time
+ * proportional to the number of bytes, regardless of the sizes of the chunks.
  *
- * @throws AnswerTooLarge for an event that is too long; errors of reading the bytes
+ * @throws AnswerTooLarge if the lines of one event, or a single line without data, are too long; errors of reading the
+ * bytes
  */
 export async function* readEventData(
   body: AsyncIterable<Uint8Array>,

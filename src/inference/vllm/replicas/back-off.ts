@@ -9,9 +9,9 @@ const factorMax = 8;
  * Returns the milliseconds to wait in addition to the usual probe interval.
  *
  * @param lookMs the probe interval
- * @param absenceCount number of times that the vLLM server became unreachable since it last answered a request; the
- * first time adds no wait
- * @param jitter random number from 0 to 1, which scales the wait by 0.75 to 1.25
+ * @param absenceCount how often the vLLM server has become unreachable since it last answered a request; the first time
+ * adds no wait
+ * @param jitter random number from 0 to 1; maps to a factor from 0.75 to 1.25 for the wait
  */
 export function extraBackOffMs(lookMs: number, absenceCount: number, jitter: number): number {
   const factor = Math.min(factorMax, 2 ** Math.max(0, absenceCount - 1));

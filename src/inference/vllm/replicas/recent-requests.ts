@@ -1,8 +1,9 @@
-// Counts the requests sent to each replica, where older requests count less; the counts serve to choose replicas. The
-// counts decay with each request, not with time, so that a count means the same in a busy and in an idle fleet.
+// Counts the requests sent to each replica, as a basis for choosing one; older requests count less. The counts decay
+// with each request, not with time, so that a count means the same in a busy and in an idle fleet.
 
 /**
- * Average value of a replica's count. A request counts half after 0.7 times this number of later requests per replica.
+ * Average value of a replica's count. After 0.7 times this number of later requests per replica, a request counts only
+ * half.
  */
 const windowCount = 512;
 
@@ -39,8 +40,8 @@ export class RecentRequests<Replica extends object> {
   }
 
   /**
-   * Sets the count of a returning replica to the average of the other replicas. With a lower count, it would get
-   * prompts of all other replicas, none of which it has in its cache, until its count had caught up.
+   * Sets the count of a returning replica to the average of the other replicas. If its count were lower, the replica
+   * would get prompts of all other replicas, although its cache has none of them.
    */
   join(replica: Replica, others: readonly Replica[]): void {
     if (others.length === 0) return;

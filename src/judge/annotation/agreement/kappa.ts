@@ -45,7 +45,7 @@ export function fleissKappa(items: readonly (readonly string[])[]): ChanceCorrec
   return { observed, expected, kappa: corrected(observed, expected) };
 }
 
-/** Returns the share of equal pairs among an item's answers. With two answers, the share is 0 or 1. */
+/** Returns the share of an item's pairs of answers that are equal. With two answers, the share is 0 or 1. */
 function agreeingPart(categories: readonly string[]): number {
   let agreeing = 0;
   for (const count of counts(categories).values()) agreeing += count * (count - 1);

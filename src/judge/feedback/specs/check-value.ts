@@ -12,7 +12,7 @@ import { valueRules, type Walk } from "./value-rules.ts";
  */
 const stepsMax = 200_000;
 const faultsMax = 20;
-/** Maximum number of references (`$ref`) that are followed one after the other without descending into the value. */
+/** Maximum number of references (`$ref`) in a chain that does not descend into the value. */
 const depthMax = 400;
 
 /** Returns the faults of a value with their paths; empty if the value is valid. */

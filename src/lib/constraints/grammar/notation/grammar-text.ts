@@ -39,7 +39,7 @@ export function literalNode(text: string): GrammarNode {
   return { kind: "sequence", parts };
 }
 
-/** Returns the text of a single character or of a sequence of single characters; null for any other node. */
+/** Returns the text of a node that is a character or a sequence of characters; null for any other node. */
 export function literalText(node: GrammarNode): string | null {
   if (node.kind === "character") {
     const [first, last, ...more] = node.set;

@@ -138,7 +138,7 @@ function readTimes(reader: Reader): Bounds | null {
   return [Number(least), Number(most)];
 }
 
-/** Words of a text: maximal runs of letters, digits and underscores, of blanks, and of all other characters. */
+/** Matches a word of a text: a maximal run of letters, digits and underscores, or of blanks, or of other characters. */
 const words = /[\p{Alphabetic}\p{N}_]+|\p{White_Space}+|[^\p{Alphabetic}\p{N}_\p{White_Space}]+/gu;
 
 /**
