@@ -106,7 +106,7 @@ export function orderedProjections(names: readonly ProjectionName[]): readonly P
 /** Requested shape of a model's adapters. The server chooses values for fields that are null. */
 export interface AdapterWish {
   readonly rank: number | null;
-  /** LoRA alpha, the scale of the adapter before its division by the rank. The server's default grows with the rank. */
+  /** LoRA alpha: the adapter's scale before it is divided by the rank. The server's default grows with the rank. */
   readonly alpha: number | null;
   /**
    * Projections that the adapter changes in every layer, in the order of `projectionNames`; null for all projections.

@@ -44,7 +44,7 @@ export interface SamplingParameters {
   readonly badWords: readonly (readonly number[])[];
   /** Logits processors, in the order in which they are applied. */
   readonly processors: readonly LogitsProcessorCall[];
-  /** Arguments from the request that every processor gets, besides those of its call. */
+  /** Arguments from the request that every processor gets, in addition to the arguments of its own call. */
   readonly extraArguments: JsonObject;
   /**
    * Seed. With it, the answer can be reproduced, regardless of other requests. Choice i draws from a random stream

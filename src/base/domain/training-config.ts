@@ -8,7 +8,7 @@ export type ImportanceSamplingLevel = (typeof importanceSamplingLevels)[number];
 export const klPenaltySources = ["current_learner", "sample"] as const;
 export type KlPenaltySource = (typeof klPenaltySources)[number];
 
-/** Options in effect: those of the request, with defaults for null. */
+/** Options that a job uses: those of the request, and defaults for options that are null in the request. */
 export interface TrainingConfig {
   /**
    * Balance of advantages, from -1 to 1. Positive values shrink negative advantages, and negative values shrink

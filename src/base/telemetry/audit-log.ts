@@ -32,8 +32,8 @@ export interface AuditLog {
   /**
    * Adds a line. Resolves once it is on disk.
    *
-   * @throws ServiceError `unavailable` if the disk fails, or does not complete a write within five seconds, and
-   * immediately while {@link fault} is not null; the line stays in the queue and is written when possible
+   * @throws ServiceError `unavailable` if the disk fails or does not complete a write within five seconds; immediately
+   * while {@link fault} is not null. The line stays in the queue and is written when possible
    */
   recordDurably(entry: AuditEntry): Promise<void>;
   /** Returns the error for requests that need a durable line; null while the log can be written. */

@@ -25,7 +25,7 @@ export function standardStream(descriptor: Descriptor): BoundedOutput {
   return streamOf(descriptor).output;
 }
 
-/** Sets the function that writes the notice which replaces dropped lines. */
+/** Sets the function that returns the notice to write in place of dropped lines. */
 export function announceMissingLines(descriptor: Descriptor, noticeOf: NoticeOf): void {
   streamOf(descriptor).noticeOf = noticeOf;
 }
@@ -53,8 +53,8 @@ function streamOf(descriptor: Descriptor): Stream {
 interface DescriptorChannel {
   readonly channel: OutputChannel;
   /**
-   * Writes as much of a text as is possible without waiting, when the process exits. Null if the kind of output does
-   * not allow this.
+   * When the process exits, writes as much of a text as possible without waiting. Null if the kind of output does not
+   * allow this.
    */
   readonly writeLast: ((text: string) => void) | null;
 }

@@ -68,8 +68,8 @@ export function refuseFaults(findings: Findings): void {
 }
 
 /**
- * Returns the first {@link faultCountMax} faults. If there are more, adds a fault that has the number of the others. A
- * list that this function has returned stays unchanged.
+ * Returns the first {@link faultCountMax} faults. If there are more, adds a fault that gives the number of the others.
+ * Applied to its own result, it changes nothing.
  */
 export function firstFaults(faults: readonly Fault[], count = faults.length): readonly Fault[] {
   if (faults.length === faultCountMax + 1 && faults.at(-1)?.type === moreFaults) return faults;

@@ -32,10 +32,10 @@ export function parseListBody(
   const parsePart = (part: Buffer, partLimits: JsonLimits): unknown => {
     try {
       const value = parseJsonBody(part, partLimits);
-      // An empty part occurs only if there is a comma too many.
+      // A part is empty only if the list has a superfluous comma.
       return value === undefined ? refuseMalformed(bytes, limits) : value;
     } catch (error) {
-      // The position of a fault in a part must be that in the whole body.
+      // The error must name the position in the whole body, not in this part.
       if (isMalformed(error)) refuseMalformed(bytes, limits);
       throw error;
     }

@@ -272,7 +272,7 @@ class DecoderLayer {
     return { k: this.#rotated("k_norm", keys, rotary), v: this.#valueNormed(values) };
   }
 
-  /** Normalises each head of values [B, T, Hkv*K] if the model does so. */
+  /** Normalises each head of values [B, T, Hkv*K] if the model has a norm for values. */
   #valueNormed(values: Value): Value {
     if (!this.#config.hasValueNorm) return values;
     const builder = this.#builder;
@@ -481,8 +481,8 @@ class DecoderLayer {
   }
 
   /**
-   * Converts a sublayer's output to its contribution to the residual stream: normalises and scales it if the model does
-   * so.
+   * Converts a sublayer's output to its contribution to the residual stream: normalises it if the model has output
+   * norms, and scales it.
    */
   #added(outputNorm: NormName, x: Value): Value {
     const { hasOutputNorms, residualScale } = this.#config;
@@ -495,7 +495,10 @@ class DecoderLayer {
     return this.#builder.rmsNorm(x, weight, this.#config.normEpsilon);
   }
 
-  /** Returns queries or keys [B, T, H*K] for attention, normalised and rotated if the model does so. */
+  /**
+   * Returns queries or keys [B, T, H*K] for attention. The norm and the rotation are applied only if the model has
+   * them.
+   */
   #rotated(norm: "q_norm" | "k_norm", x: Value, rotary: number | null): Value {
     const builder = this.#builder;
     const rotate = (heads: Value): Value => (rotary === null ? heads : this.#turned(heads, rotary, headSize));

@@ -17,7 +17,7 @@ export type NormName =
 export interface ModuleNames {
   /** For each matrix, by its path within a layer: the projections whose rows it contains, in row order. */
   readonly matrices: Readonly<Record<string, readonly ProjectionName[]>>;
-  /** Names of those norms within a layer whose names in files differ from {@link NormName}. */
+  /** Names of a layer's norms in files; absent for a norm whose name in files is its {@link NormName}. */
   readonly norms: Readonly<Partial<Record<NormName, string>>>;
   /** Path of the norm after the last layer. */
   readonly finalNorm: string;

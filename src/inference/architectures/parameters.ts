@@ -32,13 +32,13 @@ const embeddingPath = "model.embed_tokens";
 
 export const embeddingName = `${embeddingPath}.weight`;
 
-/** Parameter name of the embedding that has a part for each layer. */
+/** Parameter name of the additional embedding, which has a part for each layer. */
 export const layerEmbeddingName = "model.embed_tokens_per_layer.weight";
 
 /** Name of the parameter of the norm that is applied to the results of {@link layerEmbeddingProjection}. */
 export const layerEmbeddingNorm = "model.per_layer_projection_norm.weight";
 
-/** Returns the projection from the embedding to the parts of all layers. */
+/** Returns the projection from the token embedding to all layers' parts of the additional embedding. */
 export function layerEmbeddingProjection({ width, layers, layerEmbedding }: ModelConfig): Projection {
   const outputSize = layers.length * (layerEmbedding?.size ?? 0);
   return { path: "model.per_layer_model_projection", inputSize: width, outputSize, hasBias: false };

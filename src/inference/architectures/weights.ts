@@ -282,8 +282,10 @@ function checkedTensors(folder: string, config: ModelConfig): readonly StoredTen
 }
 
 /**
- * True for tensors that Hone ignores: rotary frequencies and tied output projections in older files, the `mtp` layers,
- * which predict several tokens ahead, and keys and values of layers that attend to those of an earlier layer.
+ * True for tensors that Hone ignores:
+ * - rotary frequencies, and tied output projections, in older files
+ * - the `mtp` layers, which predict several tokens ahead
+ * - keys and values of layers that use the keys and values of an earlier layer
  */
 function isRedundant(name: string, config: ModelConfig): boolean {
   const isOfDraftHead = name.startsWith("mtp.");

@@ -17,9 +17,9 @@ export interface ChatTemplate {
    * Renders a conversation. If the template refuses system messages after the first, all system messages are joined
    * into the first.
    *
-   * @throws ServiceError `unsupported` when the template raises an exception or fails (with its message), when content
-   * is not text, or when the final message to continue is missing in the rendered text; the error of `limits` when one
-   * is reached
+   * @throws ServiceError `unsupported` if the template raises an exception (with its message) or fails, if content is
+   * not text, or if the rendered text lacks the final message that the answer continues. Throws the error of `limits`
+   * if a limit is reached
    */
   render(conversation: Conversation, limits?: ProgramLimits): string;
   /** Returns true if the text occurs in the template's source, or in that of its variant for tools. */

@@ -114,7 +114,7 @@ function messagesFault(message: string): Fault {
 /**
  * Removes the sampled tokens (`token_ids`, `prompt_token_ids`) from the messages, because templates do not know them.
  *
- * @returns the tokens of the last answer that has its own tokens and its prompt's; null if none does
+ * @returns the tokens of the last answer that has both its own tokens and those of its prompt; null if there is none
  */
 export function removeSampled(messages: readonly MessageRecord[]): {
   readonly messages: readonly MessageRecord[];

@@ -95,8 +95,8 @@ function contentFaults(content: Json, index: string): readonly Fault[] {
 /**
  * Prepares one message for a template.
  *
- * @param last index of the message if it is the last one, whose calls must be valid, because it may be trained on; null
- * for an earlier message
+ * @param last index of the message if it is the last one; null for an earlier message. The calls of the last message
+ * must be valid, because it may be trained on
  */
 function toTemplateMessage(message: MessageRecord, format: ContentFormat, last: number | null): Dict {
   const {
@@ -140,7 +140,7 @@ function contentOf(content: Json, format: ContentFormat): Value {
   );
 }
 
-/** Returns the text parts of a valid content, in order. Null has none. */
+/** Returns the text parts of a valid content, in order. Null content has no parts. */
 function contentTexts(content: Json): readonly string[] {
   if (content === null) return [];
   return (isJsonArray(content) ? content : [content]).map((part) => textOfPart(part) ?? "");

@@ -13,7 +13,7 @@ import { askingParameters, samplingFeatures, type SamplingFeature } from "../../
 import { quoted, ServiceError, type Fault } from "../../base/domain/service-error.ts";
 import { unsupportedCallsFault } from "./tools/tool-use.ts";
 
-/** Request fields that need a feature, for features that belong neither to sampling nor to constraints. */
+/** Request fields that need each feature, except features of sampling and of constraints. */
 const otherFields: {
   readonly [Feature in Exclude<EngineFeature, ConstraintFeature | SamplingFeature | "embeddings">]: ChatField;
 } = {

@@ -62,16 +62,17 @@ export interface LearningStore {
    * server is now responsible.
    */
   claim(owner: string): Promise<readonly Learning[]>;
-  /** Changes the notes. Does nothing if the hold is lost. */
+  /** Changes the model's learning notes. Does nothing if the hold is lost. */
   note(hold: LearningHold, notes: Partial<LearningNotes>): Promise<void>;
   /** Returns a model's newest cycle; null if there is none. */
   newestCycle(modelId: string): Promise<LearningCycle | null>;
   findCycle(id: string): Promise<LearningCycle | null>;
   listCycles(modelId: string, page: PageRequest): Promise<Page<LearningCycle>>;
   /**
-   * Changes the progress of a cycle, with the change of the candidate version and the webhook event that belong to the
-   * new stage. Before a promotion, checks that the newest version is still the one from which the candidate was
-   * trained; otherwise, refuses the candidate. Before a rollback, checks that the promoted version is still the newest.
+   * Changes the progress of a cycle. In the same transaction, updates the candidate version for the new stage, and
+   * adds the stage's webhook event if there is one. Before a promotion, checks that the newest version is still the
+   * one from which the candidate was trained; otherwise, refuses the candidate. Before a rollback, checks that the
+   * promoted version is still the newest.
    *
    * @param from stage in which the cycle must be
    * @returns the stored cycle; null, without any change, if the hold is lost or the cycle is in another stage

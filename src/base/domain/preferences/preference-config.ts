@@ -8,7 +8,7 @@ export const preferenceReferences = ["start", "base"] as const;
 /** Reference policy of the loss: the version from which the job starts, or the base model. */
 export type PreferenceReference = (typeof preferenceReferences)[number];
 
-/** Options in effect: those of the request, with defaults for null. */
+/** Options that a job uses: those of the request, and defaults for options that are null in the request. */
 export interface PreferenceConfig {
   readonly loss: PreferenceLossName;
   /**
@@ -54,7 +54,7 @@ export type PreferenceConfigInput = {
   readonly [Field in keyof PreferenceConfig]?: PreferenceConfig[Field] | null;
 };
 
-/** Default options of each loss. They are those of TRL, except that SimPO's β follows its paper (arXiv:2405.14734). */
+/** Default options of each loss, as in TRL, except that SimPO's β follows its paper (arXiv:2405.14734). */
 const defaultsOfLoss: {
   readonly [Loss in PreferenceLossName]: Pick<
     PreferenceConfig,

@@ -14,7 +14,7 @@ export interface PreferenceExample {
 }
 
 /**
- * At least one message that follows the prompt. The model is trained only on those of the assistant. Instead of
+ * At least one message that follows the prompt. The model is trained only on the assistant's messages. Instead of
  * messages, an answer may be one recorded Choice with its tokens.
  */
 export type AnswerMessages = readonly HistoryItem[];

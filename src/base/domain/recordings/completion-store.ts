@@ -33,7 +33,7 @@ export const anyCompletion: CompletionFilter = {
 };
 
 /**
- * Filter by the feedback that the completion's project has on the completion or its choices: any feedback, none, or
+ * Filters completions by the feedback that their project has on them or on their choices: any feedback, none, or
  * feedback of one type.
  */
 export type FeedbackWish =
@@ -51,7 +51,8 @@ export interface ListedCompletion extends CompletionOutline {
   /** Number of the completion in storage order. A completion that is stored later has a higher number. */
   readonly number: number;
   /**
-   * Size in bytes of the data that only this completion uses. Content that other completions use, too, does not count.
+   * Size in bytes of the data that only this completion uses. Content that it shares with other completions does not
+   * count.
    */
   readonly byteCount: number;
   /** False if the completion's content was too large to be stored. */

@@ -1,4 +1,4 @@
-// Check of an entity's storage quota, as a contract.
+// Contract for checking an entity's storage quota.
 import { sizeText } from "../text/size-text.ts";
 import { quoted, ServiceError } from "../service-error.ts";
 

@@ -122,7 +122,7 @@ export interface AutomaticProgress {
   readonly fault: string | null;
 }
 
-/** A feedback record that a rule has read, with the hash of the prompt of the judged answer. */
+/** A feedback record that a rule has read. `promptHash` is the hash of the prompt whose answer the feedback judges. */
 export interface RuleNote {
   readonly promptHash: string;
   readonly feedbackId: string;

@@ -20,8 +20,8 @@ export interface TrainingSource extends AnswerKey {
   /** Feedback records that determined the reward or the correction. All belong to the project of the job's model. */
   readonly feedback: readonly SourceFeedback[];
   /**
-   * `trained` if the job trains on the answer. `compared` if an earlier job trained on the answer and no new feedback
-   * on it has arrived since. The job then only compares the other answers of the group or pair with it.
+   * `trained` if the job trains on the answer. `compared` if an earlier job trained on the answer, and no new feedback
+   * on it has arrived since. The new job then uses the answer only for comparison with others of its group or pair.
    */
   readonly use: "trained" | "compared";
 }
@@ -73,8 +73,8 @@ export interface ListedSource extends TrainingSource {
 
 export interface TrainingSourceStore {
   /**
-   * Returns the feedback marks of the revisions on which jobs of a model have trained, by the {@link answerId} of each
-   * answer. Failed and cancelled jobs do not count.
+   * Returns, by the {@link answerId} of each answer, the feedback marks of the revisions on which a model's jobs have
+   * trained. Failed and cancelled jobs do not count.
    */
   trainedOn(
     modelId: string,

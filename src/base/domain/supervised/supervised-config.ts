@@ -2,7 +2,7 @@
 
 import type { BasePrecision } from "../trainer/base-precision.ts";
 
-/** Options in effect: those of the request, with defaults for null. */
+/** Options that a job uses: those of the request, and defaults for options that are null in the request. */
 export interface SupervisedConfig {
   /** Precision of multiplications with the base model's weights; null lets the server choose. */
   readonly basePrecision: BasePrecision | null;

@@ -5,6 +5,7 @@
  * which escapes them.
  */
 export function isStorable(text: string): boolean {
-  // Most texts contain neither. This test is much faster than a check of whether surrogates are paired.
+  // Most texts contain neither NUL nor surrogates. This test is much faster than a check of whether surrogates are
+  // paired.
   return !/[\0\ud800-\udfff]/.test(text) || !/[\0\p{Surrogate}]/u.test(text);
 }

@@ -28,7 +28,7 @@ export interface TrainerProfile {
    * states.
    */
   readonly takesAdapters: boolean;
-  /** Names of options of an optimizer step for which the trainer ignores the job's values; absent if there are none. */
+  /** Options of an optimizer step that this trainer fixes: it ignores the job's values. Absent if there are none. */
   readonly fixedInStep?: readonly string[];
 }
 

@@ -18,7 +18,8 @@ export function missingFilesError(baseModel: string): ServiceError {
 }
 
 /**
- * Returns the end of a message about a version that was trained with other weights. The version's name comes before it.
+ * Returns the end of a message that begins with a version's name. It says that the version was trained with other
+ * weights.
  */
 export function otherWeights(recorded: RecordedBase, weights: string): string {
   return (

@@ -33,7 +33,7 @@ export interface PartLimits {
   readonly countMax: number;
   /** Maximum size in bytes of an upload's parts together. */
   readonly bytesMax: number;
-  /** Maximum size in bytes of an entity's files, and of the parts of its pending uploads, together. */
+  /** Maximum size in bytes of an entity's files and the parts of its pending uploads together. */
   readonly entityBytesMax: number;
 }
 

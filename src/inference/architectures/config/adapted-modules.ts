@@ -26,7 +26,10 @@ export interface AdaptedModules {
 export interface AdapterMatrices {
   /** Names of the matrices in the text model. */
   readonly names: ReadonlySet<string>;
-  /** True if the file is of a multimodal model, whose configuration may also name modules of other parts. */
+  /**
+   * True if the adapter belongs to a multimodal model. Its configuration may then name modules of other parts than the
+   * text model.
+   */
   readonly isTextPart: boolean;
 }
 

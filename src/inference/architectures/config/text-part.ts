@@ -10,7 +10,7 @@ export function nameInTextModel(name: string): string {
   return name.replace(component, "");
 }
 
-/** True if an adapter's matrices, by their names in the file, are those of a multimodal model. */
+/** True if the names of an adapter's matrices show that it belongs to a multimodal model. */
 export function isOfMultimodal(matrices: ReadonlyMap<string, StoredTensor>): boolean {
   return [...matrices.keys()].some((name) => name.includes(component));
 }

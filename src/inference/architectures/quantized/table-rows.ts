@@ -7,7 +7,7 @@ import type { CacheEntry } from "../weights-cache.ts";
 /** Default for the maximum number of values in memory at a time. */
 export const pieceValuesMax: number = 2 ** 26;
 
-/** Converts a tensor, or some rows of it, to arrays: one for each tensor that the cache file holds for it. */
+/** Converts a stored tensor, or some of its rows, to arrays: one for each of the tensors in the cache file. */
 type Convert = (tensor: StoredTensor) => readonly DataArrays[DataType][];
 
 /**

@@ -1,6 +1,6 @@
 // Layout of the tokens in a training computation, and the operations that relate tokens to each other: attention and
-// convolutions. Norms and projections process a list of tokens; only these operations use padded rows, so only they pay
-// for padding. No token depends on another sequence.
+// convolutions. Norms and projections process a list of tokens; only attention and convolutions use padded rows, so
+// only they pay for padding. No token depends on another sequence.
 import { assert, present } from "../../../base/domain/assert.ts";
 import { causalMask, continuationMask, selfAttention } from "../../../lib/graph/attention.ts";
 import type { GraphBuilder } from "../../../lib/graph/builder.ts";
@@ -229,8 +229,8 @@ function attendPrefixed(
 }
 
 /**
- * Splits a list into prefixes [G, P, W] and rows [R, T, W]. Also returns `ids_M`, which has the list index of each
- * entry of both.
+ * Splits a list into prefixes [G, P, W] and rows [R, T, W]. Also returns `ids_M`: the list index of each prefix entry,
+ * then of each row entry.
  */
 function splitPrefixed(
   builder: GraphBuilder,

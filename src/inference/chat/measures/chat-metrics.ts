@@ -7,7 +7,10 @@ export interface ChatMetrics {
   /** Counts an ended request. `outcome` is `completed`, or the code of the error with which the request ended. */
   ended(outcome: string, durationMs: number): void;
   firstOutput(base: string, waitedMs: number): void;
-  /** Counts the usage of a request so far, minus `before`: the usage of the request that was counted earlier. */
+  /**
+   * Counts the tokens that a request has used since the last call: `usage` minus `before`, the usage that was already
+   * counted.
+   */
   used(base: string, usage: ChatUsage, before: ChatUsage): void;
 }
 

@@ -4,7 +4,7 @@ import type { ChatFinish, ChatHeader, ChatRequest, ChatUsage } from "../../../ba
 import type { ResolvedModel } from "../../models/registry/model-directory.ts";
 import type { GenerationPlan } from "../plan-generation.ts";
 
-/** End of a choice that was not stopped early. */
+/** A choice that reached its end, and was not stopped early. */
 interface FinishedChoice {
   readonly reason: ChatFinish["reason"];
   readonly tokenCount: number;

@@ -1,6 +1,6 @@
 // Renders templates that come with requests. They run in processes that do nothing else, within limits that are
-// enforced by ending the process if necessary. Each template first gets a short trial and, if it is slow, moves to a
-// separate pool, so that fast templates do not wait for slow or endless templates of other clients.
+// enforced by ending the process if necessary. Each template first gets a short trial. A slow template then moves to a
+// separate pool, so that fast templates of other clients do not wait for it.
 import { chatFault, type ConversationPrompt } from "../../../base/domain/chat.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { WorkerPool, type TaskOptions, type WorkerPoolOptions } from "../../../base/processes/worker-pool.ts";

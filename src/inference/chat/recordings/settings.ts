@@ -1,4 +1,4 @@
-// Settings of recordings: those of the operator, and fixed values.
+// Settings for recording answers: one setting for the operator, and fixed limits.
 import { section, type SettingsIn, type SettingsSchema } from "../../../base/domain/settings.ts";
 
 const mebibyte = 1024 * 1024;

@@ -232,7 +232,7 @@ export class StopAutomaton {
     while (low < high) {
       const middle = (low + high) >>> 1;
       const { text } = this.#sorted[middle];
-      // A stop string that ends at this position sorts before all others.
+      // A stop string that ends at this position sorts before all longer ones.
       if (length < text.length && text.charCodeAt(length) >= unit) high = middle;
       else low = middle + 1;
     }

@@ -1,5 +1,5 @@
-// Handles calls of tools whose input is plain text. Models write a call of such a tool like that of a function with one
-// argument. Clients get the argument's text, piece by piece as it arrives; arguments of any other form are passed
+// Handles calls of tools whose input is plain text. A model writes a call of such a tool like a call of a function with
+// one argument. Clients get the argument's text, piece by piece as it arrives; arguments of any other form are passed
 // through unchanged.
 import { textArgument, type ToolCallDelta } from "../../../base/domain/chat.ts";
 import type { ReplyPiece } from "./reply-pieces.ts";

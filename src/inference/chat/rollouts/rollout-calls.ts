@@ -69,7 +69,7 @@ export class RolloutCalls {
     };
   }
 
-  /** Returns the recorded calls of a rollout. Reads only those that are new since the last call on this server. */
+  /** Returns the recorded calls of a rollout. Reads only calls that this server has not read before. */
   async #callsOf(rolloutId: string): Promise<KnownRollout> {
     const { completions } = this.#dependencies;
     const known = this.#known.get(rolloutId) ?? { last: null, calls: [] };
@@ -79,7 +79,7 @@ export class RolloutCalls {
       const page = { after: known.last, limit: pageMax, order: "asc" } as const;
       const { items, ...rest } = await completions.list({ ...anyCompletion, rolloutId }, page);
       for (const item of items) {
-        // A concurrent call of the rollout may have read it meanwhile.
+        // A concurrent call of the rollout may have added this item meanwhile.
         if (known.last !== null && item.number <= known.last) continue;
         known.last = item.number;
         const stored = await completions.find(item);

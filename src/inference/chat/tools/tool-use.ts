@@ -54,8 +54,8 @@ export function uncalledToolsNotice(
 /**
  * Refuses tool use that the model or its call format does not support.
  *
- * @throws ServiceError `invalid` for a choice that requires or allows calls of a model that makes none, `unsupported`
- * for calls that must match a schema which accepts no object, or which the format cannot enforce
+ * @throws ServiceError `invalid` if the choice requires or allows calls, but the model makes none; `unsupported` if
+ * calls must match a schema that accepts no object, or that the format cannot enforce
  */
 export function refuseCalls(request: ChatRequest, base: Pick<ServedBase, "model" | "replies">): void {
   const { choice } = request.calls;

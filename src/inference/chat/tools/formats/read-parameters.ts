@@ -114,7 +114,7 @@ function readFormOf(property: Json | undefined, root: Json): ValueForm {
 interface ValueReading extends ParameterReading {
   readonly form: ValueForm;
   readonly property: Json | undefined;
-  /** Names of the parameters that have been read, including the present one. */
+  /** Names of the parameters that have been read, including the current one. */
   readonly named: ReadonlySet<string>;
 }
 

@@ -51,7 +51,7 @@ function pythonOf(value: Json): string {
 export function toPythonJson(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(toPythonJson).join(", ")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  // Safe cast: the value is neither a list nor a scalar.
+  // Safe cast: all other kinds of values returned above, so the value is an object.
   const members = Object.entries(value as JsonObject).map(
     ([name, member]) => `${JSON.stringify(name)}: ${toPythonJson(member)}`,
   );
