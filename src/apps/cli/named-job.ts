@@ -5,8 +5,9 @@ import { isUuid } from "../../base/domain/random.ts";
 import { quoted, ServiceError } from "../../base/domain/service-error.ts";
 
 /**
- * Returns the job with an id or an id prefix. @throws HoneError for an unknown full id; for a prefix as {@link
- * findJobId}
+ * Returns the job with an id or an id prefix.
+ *
+ * @throws HoneError for an unknown full id; for a prefix, the errors of {@link findJobId}
  */
 export async function findJob(client: Hone, id: string): Promise<TrainingJob> {
   return client.jobs.get(await findJobId(client, id));

@@ -74,7 +74,7 @@ const defaultTimeoutMs = 600_000;
 const defaultRetries = 2;
 const firstRetryMs = 500;
 const retryMsMax = 8000;
-/** Maximum Retry-After that is waited for. If the server asks for a longer wait, the call fails. */
+/** Maximum Retry-After in seconds. If the server asks for a longer wait, the call fails. */
 const retryAfterSecondsMax = 60;
 
 export class Connection {

@@ -1,4 +1,4 @@
-// The only error class of this client, for an unsuccessful answer and for a missing one.
+// The only error class of this client. Thrown if the server answers with an error, or does not answer.
 
 /** A fault in a request. */
 export interface Fault {

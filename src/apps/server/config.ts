@@ -20,8 +20,8 @@ import { remoteTrainer } from "./remote-trainer.ts";
 
 export type HoneConfig = OperatorSettings & {
   /**
-   * Settings of the export of traces, metrics and logs, from OpenTelemetry's standard variables; null if nothing is
-   * exported.
+   * Settings for the export of traces, metrics and logs, read from OpenTelemetry's standard environment variables; null
+   * if nothing is exported.
    */
   readonly openTelemetry: OpenTelemetrySettings | null;
 };

@@ -59,7 +59,7 @@ async function allKeys(keys: KeyStore): Promise<readonly AccessKey[]> {
   return listed;
 }
 
-/** Returns the id of the key for which the user typed the id, a prefix of the id, or the name. */
+/** Returns the id of the key that the user means by `typed`: the key's id, a prefix of the id, or the key's name. */
 async function findKeyId(keys: KeyStore, typed: string): Promise<string> {
   if (isUuid(typed)) return typed;
   const all = await allKeys(keys);

@@ -144,7 +144,7 @@ async function composeServer(
     settings: { ...settings.http, connections },
     version: context.version,
   };
-  // From here on, health shows which models are loading, and routes that need no model work.
+  // From here on, clients can use all routes that need no model, and health shows which models are loading.
   await start(listener.handOverTo(await createHttpServer(http)));
   progress.address = { ...progress.address, port: Number(new URL(listener.url()).port || 80) };
   if (isServing) await loadBases(context, models, http, start);

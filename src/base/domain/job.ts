@@ -464,7 +464,8 @@ export interface ReplayAssignment {
 }
 
 /**
- * Stores an event of an attempt durably, in the order of the calls. @throws ServiceError as the kind of event documents
+ * Stores an event of an attempt durably, in the order of the calls. @throws ServiceError as documented at each kind of
+ * event
  */
 export type JobReport = (event: AttemptEvent) => Promise<void>;
 
@@ -537,7 +538,7 @@ export interface JobOutcome {
 export type RunnerPins = Pick<JobPins, "settings" | "baseHash" | "trainerBuild">;
 
 export interface JobRunner {
-  /** Profile of the trainer. The server refuses jobs that the trainer cannot run when they are submitted. */
+  /** Profile of the trainer. When a job is submitted, the server refuses it if the trainer cannot run it. */
   readonly trainer: TrainerProfile;
   /**
    * Throws `unsupported` if this trainer can never train models on this base model. The message says what to do

@@ -54,7 +54,7 @@ function summaryOf(findings: readonly Finding[]): string {
   return counted.length === 0 ? "No faults found." : `${counted.join(", ")}.`;
 }
 
-/** Timeout in milliseconds for each request to a server that may already use the address. */
+/** Timeout in milliseconds of each request that checks whether a server already uses the address. */
 const timeout = 2000;
 
 interface HealthBody {

@@ -58,7 +58,7 @@ export async function projectIdOf(client: Hone, project: string): Promise<string
   return project.includes("/") ? project : `${(await client.server.key()).entity}/${project}`;
 }
 
-/** Parses a flag's value as JSON, or, after `@`, the JSON in the file with that name. */
+/** Parses a flag's value: either JSON, or `@` and the name of a file that contains JSON. */
 export function readJson(flag: string, text: string): unknown {
   const json = text.startsWith("@") ? readFileSync(text.slice(1), "utf8") : text;
   try {

@@ -4,7 +4,7 @@ import { ServiceError } from "../../../base/domain/service-error.ts";
 const unitSeconds = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 } as const;
 
 /**
- * Returns a duration such as `30d`, `12h` or `0` in seconds.
+ * Parses a duration such as `30d`, `12h` or `0`, and returns it in seconds.
  *
  * @throws ServiceError `invalid` for any other text
  */
@@ -16,7 +16,7 @@ export function readLength(flag: string, text: string): number {
 }
 
 /**
- * Returns the time given in ISO 8601, or as a duration from now; null for `none`.
+ * Parses a time in ISO 8601, or a duration from now; null for `none`.
  *
  * @throws ServiceError `invalid` for any other text
  */

@@ -1,5 +1,5 @@
-// A tool that `hone mcp` offers: its description, its schemas and its work. This module runs tools within limits, and
-// turns their results and errors into results of the Model Context Protocol (MCP).
+// A tool that `hone mcp` offers: its description, its schemas and the function that runs it. This module runs tools
+// within limits, and turns their results and errors into results of the Model Context Protocol (MCP).
 import type { CallToolResult, McpServer, ServerContext } from "@modelcontextprotocol/server";
 import type * as z from "zod";
 import { ServiceError } from "../../../base/domain/service-error.ts";

@@ -50,7 +50,7 @@ async function startOf(client: Hone, model: ModelObject, job: TrainingJob): Prom
   return null;
 }
 
-/** Returns the request that created a job, without the model and the base precision, which belong to the trainer. */
+/** Returns the request that created a job, without the model and the base precision, which may differ on the target. */
 export async function toJobRequest(
   client: Hone,
   model: ModelObject,

@@ -1,5 +1,4 @@
-// Runs a program as an agent in a rollout, and another program or a file that gives the reward. Ends with an error if a
-// program cannot be started.
+// Runs the programs of `hone rollout`: the agent, and a program that gives the reward.
 import { type ChildProcess, spawn } from "node:child_process";
 import type { CreatedRollout } from "../../client/api.ts";
 

@@ -1,5 +1,5 @@
-// Summary of many checked schemas: how many are served, why others are refused, and how many test values had the
-// expected result.
+// Summary of many checked schemas: how many a server would accept, why it would refuse the others, and how many test
+// values had the expected result.
 import type { CheckedCase } from "./schema-case.ts";
 
 export class Summary {

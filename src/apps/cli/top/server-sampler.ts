@@ -111,7 +111,7 @@ interface Options {
   readonly retries: number;
 }
 
-/** Returns the share of finished gradient steps or, before the first step, of prepared data. */
+/** Returns the share of gradient steps that are finished; before the first step, the share of data that is prepared. */
 function progressOf({ progress }: TrainingJob): number | null {
   if (progress === null) return null;
   const { prepared, prepared_total: toPrepare, gradient_steps: done, gradient_steps_total: total } = progress;

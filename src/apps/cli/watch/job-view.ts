@@ -126,7 +126,7 @@ function headOf(job: TrainingJob, columns: number): readonly string[] {
   return [...lines, ...job.warnings.map((warning) => `warning: ${warning}`)];
 }
 
-/** Returns the number of finished and total gradient steps or, before the first step, of prepared items. */
+/** Returns how many gradient steps are done, and how many there are. Before the first step, counts prepared items. */
 function shownProgress(progress: NonNullable<TrainingJob["progress"]>): {
   readonly done: number;
   readonly total: number;

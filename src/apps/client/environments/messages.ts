@@ -1,4 +1,4 @@
-// Reads the messages of an OpenEnv server, and makes the errors of a session. Pure.
+// Parses the messages of an OpenEnv server, and creates the errors that a session throws. Pure.
 import { HoneError } from "../hone-error.ts";
 import type { JsonObject } from "../recording/trajectory-fetch.ts";
 
@@ -55,7 +55,7 @@ export function stepOf<Observation>(data: JsonObject): EnvironmentStep<Observati
   return { observation: seen, reward: given, done, metadata: isObject(metadata) ? metadata : {} };
 }
 
-/** Returns the error that an error message describes; its code is OpenEnv's in lower case. */
+/** Converts an error message to the error to throw. The error has OpenEnv's code in lower case. */
 export function refusalOf(data: JsonObject): HoneError {
   const { message, code, errors } = data;
   const faults = (Array.isArray(errors) ? errors : []).filter(isObject).map(({ loc, msg, type }) => ({

@@ -112,7 +112,7 @@ export class EnvironmentSession {
       const message = messageOf(data, this.#limits.messageLengthMax);
       this.#waiting = null;
       if (waiting !== null) waiting.resolve(message);
-      // The server reports a session that it cannot open before the first request, then closes the connection.
+      // If the server cannot open a session, it sends an error before the first request, then closes the connection.
       else if (message.type === "error") this.#end(refusalOf(message.data));
       else
         throw new HoneError({ code: "malformed", message: `${this.#url} sent a message without a request.` });

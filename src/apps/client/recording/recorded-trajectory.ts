@@ -1,5 +1,5 @@
-// The object that a rollout function gets. It gives any library access to the model, whose calls belong to a rollout of
-// the server. The server records the answers with their tokens, and returns them when the rollout function has ended.
+// The object that a rollout function gets. Any library can call the model through it, and these calls belong to one
+// rollout on the server. The server records the answers with their tokens, and returns them after the function's end.
 import type { OpenAICompatibleProvider } from "@ai-sdk/openai-compatible";
 import type { ChatOpenAI, ChatOpenAIFields } from "@langchain/openai";
 import type OpenAI from "openai";
@@ -150,7 +150,7 @@ export class RecordedTrajectory implements LibraryAccess {
     this.#trajectory = trajectory;
   }
 
-  /** Histories of the trajectory and its sub-agents, in the form for training; none before `end`. */
+  /** Histories of the trajectory and its sub-agents, as training jobs accept them; none before `end`. */
   get histories(): readonly RecordedHistory[] {
     if (this.#trajectory === undefined) return [];
     const { messages_and_choices, tools, additional_histories } = this.#trajectory;
@@ -175,13 +175,13 @@ export class RecordedTrajectory implements LibraryAccess {
     );
   }
 
-  /** Ends the rollout, and returns the trajectory in the form for logs and training jobs. @throws HoneError as `end` */
+  /** Ends the rollout, and returns the trajectory as logs and training jobs accept it. @throws HoneError as `end` */
   async finish(judged: Judged): Promise<Trajectory> {
     await this.end();
     return this.toTrajectory(judged);
   }
 
-  /** Returns the trajectory in the form for logs and training jobs. Call `end` first. */
+  /** Returns the trajectory as logs and training jobs accept it. Call `end` first. */
   toTrajectory({ reward, metrics = {}, metadata = {} }: Judged): Trajectory {
     const names = this.histories.map(({ items }) => this.#nameOf(items));
     return {

@@ -114,7 +114,7 @@ async function callTool(
     signal?.throwIfAborted();
     const message = error instanceof Error ? error.message : String(error);
     if (deadline.isOver) return failed(`the tool did not answer within ${callTimeout / 1000} s.`);
-    // A dead server is not the model's fault: it must not become part of the training data.
+    // A dead server is not the model's fault, so this failure must not become part of the training data.
     if (/connection closed|not connected/i.test(message))
       throw new HoneError({
         code: "tools_failed",

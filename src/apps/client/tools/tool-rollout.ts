@@ -55,7 +55,7 @@ export interface ToolRolloutOptions<Task> {
 const callsMax = 16;
 
 /**
- * Returns a rollout function whose metrics also have the numbers of `turns`, `tool_calls` and `tool_errors`. Only the
+ * Returns a rollout function. It adds the metrics `turns`, `tool_calls` and `tool_errors`, which are counts. Only the
  * model's own tokens are trained on, not the tools' results.
  *
  * @throws HoneError `invalid` for an option

@@ -120,7 +120,7 @@ function roundLine(report: RoundReport): string {
   return [`round ${String(round).padStart(2)}`, rewards, times, ...notes].join("  ");
 }
 
-/** Draws the mean reward as a bar, on a scale from the minimum to the maximum that includes at least 0 to 1. */
+/** Draws the mean reward as a bar. The scale reaches from `min` to `max`, and includes at least the range 0 to 1. */
 function bar(value: number, min: number, max: number): string {
   const [from, to] = [Math.min(0, min), Math.max(1, max)];
   const filled = Math.round(((value - from) / (to - from)) * barWidth);

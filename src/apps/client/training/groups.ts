@@ -1,4 +1,4 @@
-// Groups: the rollouts of one task, and their conversion to the form for logs and jobs.
+// Groups: the rollouts of one task, and their conversion to the trajectory groups that logs and jobs accept.
 import type { TrajectoryGroup } from "../api.ts";
 import type { Platform } from "../platform.ts";
 import type { JsonObject } from "../recording/trajectory-fetch.ts";
@@ -69,7 +69,7 @@ export interface GroupPlace {
   readonly round: number;
 }
 
-/** Converts a group to the form for logs and jobs. */
+/** Converts a group to a trajectory group, as logs and jobs accept it. */
 export function toTrajectoryGroup<Task>(
   { task, rollouts, failures }: Group<Task>,
   place: GroupPlace,

@@ -45,7 +45,7 @@ export interface GroupPlan<Task> {
 }
 
 /**
- * Runs each task several times, and has a task's rollouts judged together.
+ * Runs each task several times. If there is a judge, it compares all rollouts of a task.
  *
  * @throws HoneError `rollouts_failed` as soon as more than the allowed share of rollouts has failed; the signal's
  * reason

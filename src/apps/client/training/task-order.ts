@@ -1,4 +1,5 @@
-// Chooses the tasks of a round: from a list, in an order shuffled by the seed and cycled through; or from a function.
+// Chooses the tasks of a round. They come from a function, or from a list that is shuffled by the seed. After its last
+// task, the list is shuffled again and used from the beginning.
 import { seedOf, shuffledBy } from "./seeds.ts";
 
 /** A list of tasks, or a function that returns the tasks of a round; rounds count from 0. */

@@ -22,7 +22,7 @@ export interface ChatSettings {
 /** Maximum number of models that answer side by side. */
 export const modelsMax = 4;
 
-/** Names of the text settings in the address, with their values if the address has none. */
+/** Names of the text settings in the address, with the default of each. */
 const texts = {
   system: ["system", ""],
   temperature: ["temperature", "1"],

@@ -38,8 +38,8 @@ export function answerOf(model: string, id: string, entity: string): Subject {
     .replace(/:[^/:]*$/, "")
     .split("/");
   const [named, project] = parts.length === 3 ? parts : [entity, parts[0] ?? ""];
-  // Replaces characters that a project's name cannot contain, such as slashes and spaces. The call's id is that of the
-  // request, without the prefix that completions have. Otherwise, Hone would not find the recorded answer.
+  // Replaces characters that a project's name cannot contain, such as slashes and spaces. Removes the prefix of the
+  // completion's id, because the call has the id of the request. Otherwise, Hone would not find the recorded answer.
   return callIn(
     { entity: named ?? entity, project: (project ?? "").replaceAll(/[^\w.-]/g, "-") },
     id.replace(/^chatcmpl-/, ""),

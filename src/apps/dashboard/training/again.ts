@@ -1,4 +1,4 @@
-// Creates a job of reinforcement learning again, with the stored data of an earlier job and other settings.
+// Creates a reinforcement learning job from the stored data of an earlier job, with other settings.
 import type { BodyOf } from "../../client/calls/calls.ts";
 import type { TrainingJob } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";

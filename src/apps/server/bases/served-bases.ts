@@ -277,7 +277,7 @@ async function requireTokenizer(folder: string): Promise<void> {
   throw new ServiceError({ code: "unsupported", message });
 }
 
-/** Returns the bases as requests access them: a failed base refuses with its reason. */
+/** Returns the bases in the form that requests use. A failed base refuses each request with the reason. */
 export function servedBases({ bases, failed }: Pick<EngineBases, "bases" | "failed">): ServedBases {
   return {
     use: async (name) => {

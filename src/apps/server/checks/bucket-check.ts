@@ -10,7 +10,7 @@ import { cacheResult } from "./cache-result.ts";
  */
 const holdsMs = 10_000;
 
-/** Returns a check that rejects with the reason why artifacts cannot be written or read, and the remedy. */
+/** Returns a check. If artifacts cannot be written or read, it rejects with the reason and the remedy. */
 export function createBucketCheck(place: BucketPlace, clock: Clock): () => Promise<void> {
   return cacheResult(() => checkBucket(place), holdsMs, clock);
 }

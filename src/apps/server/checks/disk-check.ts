@@ -11,7 +11,7 @@ const probeBytes = 1 << 20;
 /** Lifetime of a result in milliseconds. */
 const holdsMs = 1000;
 
-/** Returns a check that rejects with the reason why a folder cannot be written. */
+/** Returns a check. If a folder cannot be written, it rejects with the reason. */
 export function createDiskCheck(folders: readonly string[], clock: Clock): () => Promise<void> {
   return cacheResult(() => probeAll(new Set(folders)), holdsMs, clock);
 }

@@ -15,8 +15,8 @@ export interface QueueCheckDependencies {
 }
 
 /**
- * Returns a check that rejects with the reasons why jobs wait, except for waiting their turn. It does not name the
- * jobs' owners.
+ * Returns a check. It rejects with the reasons why jobs wait, unless they only wait for their turn. The error does not
+ * name the jobs' owners.
  */
 export function createQueueCheck(dependencies: QueueCheckDependencies): () => Promise<void> {
   return cacheResult(() => check(dependencies), holdsMs, dependencies.clock);

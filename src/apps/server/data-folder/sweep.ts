@@ -100,7 +100,7 @@ export function createDeadServerSweep(dependencies: DeadServerDependencies): () 
   };
 }
 
-/** Returns a function that is true for the key of an artifact whose model exists. */
+/** Returns a function that takes the key of an artifact, and returns true if the artifact's model exists. */
 function isKnownTo({ models }: Pick<SweepDependencies, "models">): (key: string) => Promise<boolean> {
   return async (key) => (await models.find(modelOf(key))) !== null;
 }

@@ -26,7 +26,7 @@ export function thisProcessor(): Processor {
   };
 }
 
-/** Instruction sets that affect the choice of kernels: common name, and the names of the features in Linux. */
+/** Instruction sets that affect the choice of kernels: the common name of each, and Linux's names of its features. */
 const instructionSets: Readonly<Record<string, readonly (readonly [string, readonly string[]])[]>> = {
   x64: [
     ["AVX2", ["avx2"]],

@@ -83,7 +83,8 @@ export async function loadBases(
   start: Start,
 ) {
   const { bases, directory, shelf } = models;
-  // A base that fails to load is logged, and lists and requests report its reason. The other bases are served.
+  // If a base fails to load, the error is logged. Lists of models and answers to requests report it too. The other
+  // bases are served.
   await Promise.all(bases.map(({ engine }) => start(engine).catch(() => undefined)));
   endEnginesAhead();
   // The prompt threads load the tokenizers a second time. They start after the engines, when the CPU is free.

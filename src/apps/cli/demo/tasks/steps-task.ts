@@ -68,7 +68,7 @@ export interface Problem {
   readonly answer: number;
 }
 
-/** Draws a problem of the form groups × each + more, with groups and each from 2 to 6 and more from 2 to 9. */
+/** Draws a problem `groups × each + more`. `groups` and `each` are from 2 to 6, and `more` is from 2 to 9. */
 export function drawProblem(random: Random, { names, things, stories }: Wording): Problem {
   const pick = (list: readonly string[]): string => list[random.index(list.length)];
   const [groups, each, more] = [2 + random.index(5), 2 + random.index(5), 2 + random.index(8)];

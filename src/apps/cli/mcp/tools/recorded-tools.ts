@@ -69,7 +69,7 @@ const listChats = tool({
   },
 });
 
-/** Maximum number of feedback records in a chat; list_feedback shows all. */
+/** Maximum number of feedback records that are shown with a chat; the tool `list_feedback` shows all. */
 const feedbackMax = 100;
 
 const showChat = tool({

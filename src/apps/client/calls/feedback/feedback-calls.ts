@@ -75,9 +75,9 @@ export class FeedbackCalls extends CallGroup {
   }
 
   /**
-   * Lists the records attached to a reference, oldest first. For a call, that includes records on its parts, such as
-   * one of its choices, and on references to it with another URI scheme. For a part of a call, only records on that
-   * part match.
+   * Lists the records about a reference, oldest first. For a call, also lists the records about its parts, such as one
+   * of its choices, and records that refer to the call with another URI scheme. For a part of a call, lists only the
+   * records about that part.
    */
   on(projectId: string, reference: string, options?: RequestOptions): Pages<FeedbackRecord> {
     const call = readCall(projectId, reference);

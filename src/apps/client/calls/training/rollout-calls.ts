@@ -12,7 +12,7 @@ export class RolloutCalls extends CallGroup {
   readonly list = this.pages(`GET ${all}`);
   /** Returns a rollout with its calls, and the sequences that they form. */
   readonly get = this.call(`GET ${one}`);
-  /** Returns the calls of a rollout in the form for training jobs, with their tokens. */
+  /** Returns the calls of a rollout with their tokens, as trajectories that a training job accepts. */
   readonly trajectories = this.call(`GET ${one}/trajectories`);
   /** Ends a rollout with its reward. */
   readonly finish = this.send(`POST ${one}/finish`, { isRepeatable: true });

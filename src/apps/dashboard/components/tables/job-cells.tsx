@@ -1,4 +1,4 @@
-// Cells of tables of jobs: the job's model, and the reward before and after the job with its change.
+// Cells of job tables: the job's model, and the reward before and after the job with the change.
 import type { TrainingJob } from "../../../client/api.ts";
 import { shortId } from "../short-id.ts";
 import { shortNumber } from "../numbers.ts";
