@@ -206,7 +206,7 @@ export type GenerationEvent =
   | { readonly kind: "tokens"; readonly choice: number; readonly tokens: readonly GeneratedToken[] }
   /**
    * Result of an embedding request: the input of the model's output projection at the prompt's last token, [D], not
-   * normalized. This is the last event; only `prompt-computed` and the events before that come earlier.
+   * normalized. This is the last event, and follows `prompt-computed`.
    */
   | { readonly kind: "embedding"; readonly values: Float32Array }
   /** A choice has ended. Sent once for each choice, after its tokens. Not sent for choices that were stopped. */

@@ -1,4 +1,4 @@
-// View of the groups of trajectories that a job trains on: prompts, rewards, and groups without differing rewards.
+// View of the groups of trajectories that a job trains on: prompts, rewards, and groups whose rewards are all equal.
 import type { TrainingJob, TrajectoryOutline } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { shortNumber } from "../components/numbers.ts";

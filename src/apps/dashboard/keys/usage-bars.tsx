@@ -1,4 +1,4 @@
-// Usage of the last 30 days: a bar of tokens a day, and the whole usage as CSV.
+// Usage of the last 30 days: a bar for the tokens of each day, and the whole usage as CSV.
 import type { Usage } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { webPlatform } from "../../client/platform.ts";

@@ -12,7 +12,7 @@ const dayMs = 86_400_000;
 
 type Counted = Pick<Usage, "day" | "requests" | "prompt_tokens" | "completion_tokens" | "training_tokens">;
 
-/** Returns the last days until today, also those without usage, from old to new. */
+/** Returns the last `dayCount` days until today, from old to new, including days without usage. */
 export function daysOf(rows: readonly Counted[], today: Date, dayCount: number): readonly DayOfUsage[] {
   return Array.from({ length: dayCount }, (_, index) => {
     const day = new Date(today.getTime() - (dayCount - 1 - index) * dayMs).toISOString().slice(0, 10);
