@@ -1,4 +1,4 @@
-// Copies library files that the bundle loads into `dist`, next to the bundle: native code of ONNX Runtime, and the
+// Copies to `dist`, next to the bundle, the library files that the bundle needs: native code of ONNX Runtime, and the
 // static files of Swagger UI. With them, `dist` needs only libSQL from node_modules.
 import {
   copyFileSync,

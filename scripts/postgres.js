@@ -207,7 +207,7 @@ function portOf(data) {
 }
 
 /**
- * Stops PostgreSQL also if this process is killed. A child process waits for the end of this process, then stops the
+ * Stops PostgreSQL even if this process is killed. A child process waits for the end of this process, then stops the
  * server and removes its folder.
  */
 function stopWithThisProcess(programs, folder, user) {

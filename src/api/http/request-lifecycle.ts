@@ -64,9 +64,9 @@ declare module "fastify" {
 const closeListenersMax = 20;
 
 /**
- * Delays a request until the connection is free for its response, and then until its turn in the event loop. If a
- * pipelined response never gets the connection, it never closes, so resources that its request had taken would never be
- * released. Call this function before any other hook is added.
+ * Delays a request until the connection is free for its response, and then until its turn in the event loop. A
+ * pipelined response that never gets the connection also never closes, so it would never release the resources that its
+ * request had taken. Call this function before any other hook is added.
  */
 export function beginInTurn(app: FastifyInstance, connections: Pick<Connections, "inTurn">): void {
   app.decorateRequest("response", null as unknown as ServerResponse);

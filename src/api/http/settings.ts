@@ -98,7 +98,7 @@ const fixed = {
   /** Maximum number of prompts in one text completion. The engine computes that many at the same time. */
   completionPrompts: 128,
   /**
-   * Maximum number of unknown keys per address and minute whose requests get 401. Further ones get 429 until
+   * Maximum number of requests with an unknown key, per address and minute, that get 401. Further ones get 429 until
    * the minute is over.
    */
   failedLoginsPerMinute: 30,

@@ -5,7 +5,7 @@ import { summary } from "../../base/validation/findings.ts";
 
 /**
  * Location in the request of each field, keyed by the domain's name for the field. Names within a group are dotted
- * (`stopping.maxTokens`). The key for errors that name no field is their code.
+ * (`stopping.maxTokens`). An error that names no field is looked up by its code.
  */
 export type FieldPaths = Readonly<Record<string, readonly string[]>>;
 

@@ -101,7 +101,7 @@ function* piecesOf(value: unknown, depth: number): Generator<string | Uint8Array
   }
 }
 
-/** Maximum number of items that a list writes in one piece, if they are numbers or short texts. */
+/** Maximum number of list items that are written in one piece, if they are numbers or short texts. */
 const plainItemsMax = 1024;
 
 function* itemPieces(items: readonly unknown[], depth: number): Generator<string | Uint8Array, void> {

@@ -18,7 +18,7 @@ export class LinePacker {
   /**
    * Adds a line to the current buffer.
    *
-   * @param line must not contain a line feed, like JSON without formatting
+   * @param line text without a line feed, such as unformatted JSON
    */
   add(line: string): void {
     this.#open.push(line);

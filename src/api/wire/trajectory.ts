@@ -163,7 +163,7 @@ export const trajectoryGroupSchema = Type.Object(
   { ...open, title: "TrajectoryGroup" },
 );
 
-/** The type TSchema hides the types of the members, which this module checks itself. */
+/** The type TSchema hides the types of the members, because this module checks them itself. */
 const groupSchema: TSchema = trajectoryGroupSchema;
 
 type HistoryBody = {

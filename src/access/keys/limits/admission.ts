@@ -26,7 +26,7 @@ export class Admission implements Allowance {
   readonly #counts: SharedCounts;
   readonly #all: readonly Limited[];
   readonly #onRefusal: OnRefusal;
-  /** Those of the request's key and entity that have a limit on running requests. */
+  /** Subset of the request's key and entity: those with a limit on running requests. */
   readonly #running: readonly Limited[];
   #isInside = false;
   /**

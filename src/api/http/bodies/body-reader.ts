@@ -105,7 +105,7 @@ export class BodyReader {
   }
 
   /**
-   * Returns the `body` of an endpoint whose bodies are of the given kind.
+   * Returns the option `body` of an endpoint, for bodies of the given kind.
    *
    * @param contextOf returns the reader's input besides the body
    */

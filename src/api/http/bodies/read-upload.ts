@@ -47,7 +47,7 @@ function nameFaults(name: string): readonly Fault[] {
   return fault === null ? [] : [{ location: ["body", "file"], ...fault }];
 }
 
-/** Names the field if the form asks that the file expire, which the server does not do. */
+/** Returns a fault if the form asks for an expiry of the file, which the server does not support. */
 function expiryFaults(fields: ReadonlyMap<string, unknown>): readonly Fault[] {
   const field = [...fields.keys()].find((name) => name.startsWith("expires_after"));
   if (field === undefined) return [];

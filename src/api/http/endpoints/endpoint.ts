@@ -35,7 +35,7 @@ interface EndpointGroup {
    */
   readonly fieldPaths?: FieldPaths;
   readonly options?: RouteShorthandOptions;
-  /** Documents answers whose errors do not have the common error body; by default `answered`. */
+  /** Function that documents the answers of routes without the common error body; by default `answered`. */
   readonly answered?: typeof answered;
 }
 

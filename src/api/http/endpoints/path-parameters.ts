@@ -8,7 +8,7 @@ export interface PathParameter {
   /**
    * Returns the parameter in normalized form.
    *
-   * @throws ServiceError `not_found` for a text that is not a valid id of such an object
+   * @throws ServiceError `not_found` for a text that cannot be the id of an object of this kind
    */
   readonly read?: (text: string) => string;
 }

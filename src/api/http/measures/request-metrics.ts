@@ -14,7 +14,7 @@ import type { RefusalAudit } from "../credentials/refusal-audit.ts";
 import { effectOf } from "../credentials/route-scopes.ts";
 import type { InFlight } from "../limits/admission.ts";
 
-/** Number of tokens in all prompts and all answers of a request, and the model. */
+/** Model of a request, and the number of tokens in all its prompts and answers. */
 interface Generated {
   readonly model: string;
   readonly promptTokens: number;

@@ -35,8 +35,8 @@ export function pageRoutes(app: FastifyInstance, { page }: Pick<HttpDependencies
 }
 
 /**
- * True if a client probes the address as that of an Ollama server. Ollama's clients accept only JSON or plain text, but
- * browsers accept HTML, and most other programs accept anything.
+ * True if a client checks whether an Ollama server runs at this address. Ollama's clients accept only JSON or plain
+ * text, but browsers accept HTML, and most other programs accept anything.
  */
 function isOllamasProbe(accept: string | undefined): boolean {
   return (

@@ -50,8 +50,7 @@ export function sendSiteFile(
 }
 
 /**
- * Returns the encoding in which the file is smallest, among the encodings that the build has made and the browser
- * accepts.
+ * Returns the encoding in which the file is smallest, among those that the build has produced and the browser accepts.
  */
 function encodingFor(bytes: SiteFile["bytes"], accepted: string | readonly string[] = ""): SiteEncoding {
   const offers = String(accepted)

@@ -1,4 +1,4 @@
-// Routes of the Tinker API that create, step and unload models in training, and that save and load their weights.
+// Routes of the Tinker API that create and unload models in training, run optimizer steps, and save and load weights.
 import type { FastifyInstance } from "fastify";
 import { runIdOf } from "../../../train/sessions/run-names.ts";
 import {

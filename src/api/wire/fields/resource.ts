@@ -314,7 +314,9 @@ function schemaOf(form: FieldForm, words: TSchemaOptions = {}): TSchema {
   }
 }
 
-/** Returns the schema of a field's values in answers. It is the schema for requests without its limits. */
+/**
+ * Returns the schema of a field's values in answers. It equals the schema for requests, except that it has no limits.
+ */
 function plainSchema(form: FieldForm, words: TSchemaOptions = {}): TSchema {
   switch (form.kind) {
     case "text":

@@ -17,7 +17,7 @@ export interface ListedBase {
   /** True if a request always gets the same tokens, regardless of concurrent requests. */
   readonly isExact: boolean | null;
   readonly device: ComputingPlace | null;
-  /** Recognition of tool calls and thoughts in answers, with a reason for each. */
+  /** How tool calls and thoughts in answers are recognized, each with a reason. */
   readonly replies: {
     /** Format of tool calls, or `off` if they are not recognized. */
     readonly calls: { readonly format: string; readonly reason: string };

@@ -77,7 +77,7 @@ export function readOllamaEmbeddings(value: unknown): ReadOllamaEmbed {
   }
 }
 
-/** Returns the error with faults of the input at `prompt`, where `/api/embeddings` has the input. */
+/** Returns the error with faults of `input` moved to `prompt`, the name of this field in `/api/embeddings`. */
 export function toPrompt(error: unknown): unknown {
   return relocate(error, ([part = "", name, ...rest]) =>
     name === "input" ? [part, "prompt"] : [part, ...(name === undefined ? [] : [name, ...rest])],

@@ -114,7 +114,7 @@ function takesSingles(body: unknown): boolean {
 }
 
 /**
- * Refuses a file that has a single answer if the loss compares two.
+ * If the loss compares two answers, refuses a file in which a preference has only one.
  *
  * @throws ServiceError `invalid` with the first single answer
  */

@@ -11,7 +11,7 @@ import { isObject, report, type Findings } from "../../../base/validation/findin
 import { checkExampleMessage } from "../supervised/example-messages.ts";
 import { preferenceSchema } from "./preference-schema.ts";
 
-/** The type TSchema hides the types of the members, which this module reads under several names. */
+/** The type TSchema hides the types of the members, because this module reads them under several names. */
 const schema: TSchema = preferenceSchema;
 
 /** Prompt or answer of a preference, as the client sent it: a list of messages, or a Choice as the only item. */
@@ -117,7 +117,7 @@ function partOf(field: string, value: unknown): Part {
   if (field === "input" && isObject(value) && Array.isArray(value["messages"]))
     return part(value["messages"], (index) => [field, "messages", String(index)]);
   if (!isObject(value) || !isChoice(value) || hasTokens(value)) return part([value], () => [field]);
-  // A Choice without recorded tokens is trained on by its text, like a message.
+  // Training uses the text of a Choice without recorded tokens, as it does for a message.
   return part([value["message"]], () => [field, "message"]);
 }
 

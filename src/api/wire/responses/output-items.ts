@@ -43,7 +43,7 @@ export class OutputItems {
 
   /**
    * @param hasLogprobs true if messages have the log-probabilities of their tokens
-   * @param take called with the bytes that log-probabilities take in memory; throws if the budget is exhausted
+   * @param take called with the number of bytes that log-probabilities add in memory; throws if the budget is exhausted
    */
   constructor(
     requestId: string,

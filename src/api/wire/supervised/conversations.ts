@@ -36,7 +36,7 @@ export const conversationSchema = Type.Object(
   { ...open, title: "ExampleConversation" },
 );
 
-/** The type TSchema hides the types of the members, which this module checks itself. */
+/** The type TSchema hides the types of the members, because this module checks them itself. */
 const schema: TSchema = conversationSchema;
 
 /** Conversations in the form in which they are stored, and their number. */

@@ -30,7 +30,7 @@ export function oneFineTuningJob(dependencies: Pick<HttpDependencies, "fineTunin
   };
 }
 
-/** Returns a job as it is in answers, with the state of its training job. */
+/** Converts a job to its form in answers, which includes the state of its training job. */
 export async function fineTuningBody(
   job: FineTuningJob,
   { jobs }: Pick<HttpDependencies, "jobs">,

@@ -1,5 +1,5 @@
-// Adds each route that calls a model a second time, below the base URL of a rollout. These routes serve agents that
-// cannot change their key, and agents that use the rollout's own key.
+// Adds a copy of each route that calls a model, below the base URL of a rollout. The copies serve agents that cannot
+// change their key, and agents that use the rollout's own key.
 import type { FastifyInstance } from "fastify";
 import { ServiceError } from "../../../../base/domain/service-error.ts";
 import { messageRoute, tokenCountRoute } from "../../anthropic/message-routes.ts";

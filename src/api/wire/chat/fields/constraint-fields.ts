@@ -112,7 +112,7 @@ const jsonSchema = Type.Union([
   Type.Object({}, { additionalProperties: true, title: "dict" }),
 ]);
 
-/** Defines an alias: a body field by which another server calls a member of `structured_outputs`. */
+/** Defines an alias: a body field that is another server's name for a member of `structured_outputs`. */
 function spelled<const Member extends string, Schema extends TSchema>(
   spells: Member,
   schema: Schema,
