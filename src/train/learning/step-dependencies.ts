@@ -18,8 +18,8 @@ export interface StepDependencies
   readonly models: Pick<ModelStore, "find" | "newestVersion">;
   readonly jobQueue: Pick<JobQueue, "submit">;
   /**
-   * These two return functions that use this server's models on behalf of a caller, once the server has few other
-   * requests.
+   * Returns a function that asks this server's models on behalf of the caller. The function first lets other
+   * requests finish, up to a maximum wait.
    */
   readonly askAs: (caller: Caller) => AskModel;
   readonly measureAs: (caller: Caller) => MeasureTokens;
@@ -35,7 +35,10 @@ export interface Step {
   readonly signal: AbortSignal;
 }
 
-/** Returns the caller as whom the server asks models: a member of the model's entity, with the key of the request. */
+/**
+ * Returns the caller on whose behalf the server asks models: a member of the model's entity, with the key of the
+ * request.
+ */
 export function callerOf({ model, learning }: Pick<Step, "model" | "learning">): Caller {
   const { keyId, keyOwner: owner } = learning;
   return { keyId, entity: model.entity, role: "member", owner, scopes: null, project: null };

@@ -4,7 +4,7 @@ import type { LearningSettings } from "./settings.ts";
 
 export interface IdleWait {
   readonly clock: Pick<Clock, "sleep" | "monotonicMs">;
-  /** Returns the number of requests that the server answers now. */
+  /** Returns the number of requests that the server is answering now. */
   readonly runningCount: () => number;
   readonly settings: Pick<LearningSettings, "idlePollMs" | "idleMsMax">;
   readonly signal: AbortSignal;

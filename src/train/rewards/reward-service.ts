@@ -65,8 +65,8 @@ export class RewardService {
   /**
    * Stores a new reward rule.
    *
-   * @throws ServiceError with the faulty field of the rule: `invalid`, `forbidden`, `not_found` for its model,
-   * `conflict` for its name
+   * @throws ServiceError that names the faulty field of the rule: `invalid`, `forbidden`, `not_found` if the model does
+   * not exist, `conflict` if the name is taken
    */
   async create(
     place: Pick<StoredRule, "entity" | "project">,

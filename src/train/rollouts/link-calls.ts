@@ -1,6 +1,6 @@
-// Links the calls of a rollout to sequences. A call whose prompt begins with all tokens of an earlier call, prompt and
-// answer, continues its sequence. A call with a rewritten history, and a second continuation of the same call, begins a
-// sequence of its own.
+// Links the calls of a rollout to sequences. A call continues a sequence if its prompt begins with all tokens of the
+// sequence so far. Otherwise, it begins a new sequence, for example because its history was rewritten, or another call
+// already continued the sequence.
 
 /** One answer of a call. A call with several choices counts as several answers to the same prompt. */
 export interface LinkedAnswer {
@@ -11,9 +11,12 @@ export interface LinkedAnswer {
 export interface LinkedSequence {
   /** Indices of the sequence's answers, in order. */
   readonly answers: readonly number[];
-  /** Answer of another sequence with which this one shares most of its first tokens; null if it shares none. */
+  /**
+   * Index of the answer at which this sequence branches off another one; null if it shares no first tokens with any
+   * other.
+   */
   readonly branchOf: number | null;
-  /** Number of first tokens shared with that answer's sequence. */
+  /** Number of first tokens that this sequence shares with that other sequence. */
   readonly sharedTokens: number;
   readonly tokenCount: number;
 }
@@ -55,7 +58,7 @@ function longest<Compared extends { readonly shared: number }>(all: readonly Com
   );
 }
 
-/** Returns the answer of a sequence in whose prompt or tokens the position lies. */
+/** Returns the index of the answer whose prompt or tokens contain this position of the sequence. */
 function answerAt({ answers }: Growing, all: readonly LinkedAnswer[], position: number): number {
   const lengthOf = (index: number): number => all[index].promptTokenIds.length + all[index].tokenIds.length;
   return answers.find((index) => lengthOf(index) >= position) ?? answers[answers.length - 1];

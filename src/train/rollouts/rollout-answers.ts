@@ -25,7 +25,7 @@ export interface LinkedRollout {
 
 const pageMax = 100;
 
-/** Reads the calls of a rollout with all their tokens, which takes the memory of its content. */
+/** Reads the calls of a rollout with all their tokens, and keeps them in memory. */
 export async function readRollout(
   completions: Pick<CompletionStore, "list" | "find">,
   rolloutId: string,
@@ -41,7 +41,7 @@ export async function readRollout(
     after = page.last;
   }
   const answers: RolloutAnswer[] = [];
-  // A call that began earlier may end later, and its answer continues only what came before its beginning.
+  // Sorts the calls by start time, because a call can continue only answers that existed when it started.
   for (const listed of calls.toSorted((one, other) => one.startedAt.getTime() - other.startedAt.getTime())) {
     const call = await completions.find(listed);
     const { content = null } = call ?? {};

@@ -36,7 +36,7 @@ export interface RolloutJobRequest {
   readonly choice: Omit<RolloutChoice, "stepMin">;
   /** Maximum distance of a rollout's version to the newest version; null if unlimited. */
   readonly versionAgeMax: number | null;
-  /** Reward of expired rollouts, which `choice` then includes; null otherwise. */
+  /** Reward of expired rollouts if `choice` includes them; null otherwise. */
   readonly expiredReward: number | null;
   readonly groupsMax: number;
 }
@@ -98,7 +98,7 @@ export async function createRolloutJob(
   return (await submit(job, lines, { outlines, rollouts: { rolloutIds, standing } })).id;
 }
 
-/** Returns the first group, and further groups up to this number of tokens in all. */
+/** Returns the first group, and further groups as long as all together have at most `tokensMax` tokens. */
 function cutToTokens(groups: readonly RolloutGroup[], tokensMax: number): readonly RolloutGroup[] {
   let tokenCount = 0;
   return groups.filter((group, index) => {

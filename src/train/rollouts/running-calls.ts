@@ -10,7 +10,7 @@ import { repeatUntil } from "../../base/domain/waiting/repeat-until.ts";
 export interface RunningCallsDependencies {
   readonly rollouts: Pick<RolloutStore, "find">;
   readonly clock: Clock;
-  /** Receives errors of the periodic look, which is repeated. */
+  /** Called with the error of a failed periodic check. The next check tries again. */
   readonly onFault: (error: unknown) => void;
 }
 

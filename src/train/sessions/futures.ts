@@ -6,7 +6,7 @@ import { ServiceError } from "../../base/domain/service-error.ts";
 import { byteCountOf, type SessionResult } from "./results.ts";
 import type { SessionSettings } from "./settings.ts";
 
-/** The reason for which an operation waits; null if it runs, or waits only for operations before it. */
+/** The reason why an operation waits; null if it runs, or waits only for earlier operations. */
 export type WaitReason = string | null;
 
 export type FutureState =

@@ -27,7 +27,7 @@ export class LiveModel {
   readonly run: RunKey;
   readonly model: TrainedModel;
   readonly baseName: string;
-  /** Resolves when the model can train. Rejects if it cannot, or if it ends before. */
+  /** Resolves when the model can be trained. Rejects if its start fails, or if it ends before. */
   readonly ready: Promise<void>;
   readonly #options: LiveModelOptions;
   readonly #operations: OrderedOperations;
@@ -47,7 +47,7 @@ export class LiveModel {
     this.#operations = new OrderedOperations(clock, settings, this.ready);
   }
 
-  /** Reason for which the model waits for a training process; null if it does not wait. */
+  /** Reason why the model waits for a training process; null if it does not wait. */
   waitReason(): string | null {
     return this.#options.slot.reason();
   }

@@ -14,7 +14,7 @@ import { startWeights } from "./start-weights.ts";
 import type { TrainableBases } from "./trainable-bases.ts";
 import type { TrainingSlots } from "./training-slots.ts";
 
-/** Parts of the sessions that starting a model uses. */
+/** Objects of the training sessions that are needed to start a model. */
 export interface StartParts {
   readonly futures: Futures;
   readonly saved: SavedWeights;
@@ -31,7 +31,9 @@ export class ModelStarts {
     this.#parts = parts;
   }
 
-  /** Starts to train a model. Returns the future of its creation; for a repeated request, that of the first one. */
+  /**
+   * Starts to train a model. Returns the id of the future for its creation; a repeated request gets the same id again.
+   */
   async create(session: Session, request: ModelRequest, caller: Caller): Promise<string> {
     const { futures, saved, bases, slots } = this.#parts;
     const { seqId, fingerprint, from } = request;

@@ -19,7 +19,7 @@ export interface Sampler {
   readonly model: string;
 }
 
-/** Operation that created a model, by which a repeated request is recognized. */
+/** Operation that created a model. Its fingerprint identifies a repeated request. */
 export interface Creation {
   readonly future: string;
   readonly fingerprint: string;
@@ -134,7 +134,7 @@ export class OpenSessions {
   }
 }
 
-/** Returns the error for a session that does not exist, or no longer. */
+/** Returns the error for a session that does not exist or has ended. */
 function noSession(id: string): ServiceError {
   const { message } = notFound("session", id);
   return new ServiceError({

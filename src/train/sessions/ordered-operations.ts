@@ -19,7 +19,7 @@ interface Waiting {
   readonly sinceMs: number;
 }
 
-/** Number of operations whose repetition is recognized. */
+/** Number of operations that are remembered, to recognize repeated requests. */
 const rememberedMax = 4096;
 
 export class OrderedOperations {
@@ -49,7 +49,7 @@ export class OrderedOperations {
   }
 
   /**
-   * Submits an operation. Returns its future; for a repeated request, that of the first one.
+   * Submits an operation. Returns the id of its future; a repeated request gets the same id again.
    *
    * @param begin called with the operation's result, before it runs; returns the future's id
    * @throws ServiceError `conflict` if another operation has the number, `overloaded` if too many operations wait

@@ -1,5 +1,5 @@
-// Names of training runs, samplers and saved weights in the Tinker API. A run is a trained model, whose name follows
-// from the run's id, so that both can be found from each other without a table.
+// Names of training runs, samplers and saved weights in the Tinker API. A run is a trained model. The run's id and the
+// model's name follow from each other, so no table maps one to the other.
 import { invalid, quoted } from "../../base/domain/service-error.ts";
 
 /** Project of the models that clients of the Tinker API train, unless their key is for one project. */

@@ -1,5 +1,5 @@
-// Saves the weights of a live model as a version. The process writes them to a scratch folder; they become the version's
-// files at once, with the state of the optimizer if the client wants to continue from them.
+// Saves the weights of a live model as a version. The process writes them to a scratch folder, from which all files
+// move to the version at once. They include the state of the optimizer if the client wants to continue from it.
 import { copyFile, readdir, rename } from "node:fs/promises";
 import { join } from "node:path";
 import type { ArtifactStore } from "../../store/artifacts/artifact-store.ts";

@@ -21,9 +21,12 @@ const fixed = {
   samplersPerSessionMax: 4096,
   /** Time in milliseconds without a heartbeat after which a session ends. Clients send one every 10 seconds. */
   sessionMs: 300_000,
-  /** The same time for sessions with models in training, while other models wait for a training process. */
+  /** Like `sessionMs`, for sessions with models in training while other models wait for a training process. */
   awaitedSessionMs: 60_000,
-  /** Time in milliseconds without an operation after which a model's training process ends, for others to train. */
+  /**
+   * Time in milliseconds without an operation after which a model's training process ends, so that other models can
+   * train.
+   */
   idleMs: 3_600_000,
   /** Interval in milliseconds at which ended sessions, idle models and expired versions are removed. */
   sweepMs: 10_000,

@@ -1,4 +1,4 @@
-// The base models over which clients train: their names, and whether they can be trained here.
+// The base models on which clients train: their names, and whether they can be trained here.
 import type { SessionDependencies } from "./session-requests.ts";
 
 export class TrainableBases {
@@ -8,7 +8,7 @@ export class TrainableBases {
     this.#dependencies = dependencies;
   }
 
-  /** True if clients can train models over a base model. */
+  /** True if clients can train models on a base model. */
   isTrainable(baseModel: string): boolean {
     if (this.#dependencies.settings.modelsMax === 0) return false;
     try {
@@ -21,8 +21,8 @@ export class TrainableBases {
   }
 
   /**
-   * Returns the name of a base model on this server. A client may put the name of its owner on the hub before it, as in
-   * `Qwen/Qwen3-0.6B`.
+   * Returns the name of a base model on this server. A client may put the model's owner on the hub before the name, as
+   * in `Qwen/Qwen3-0.6B`.
    */
   baseOf(baseName: string): string {
     const { bases } = this.#dependencies;

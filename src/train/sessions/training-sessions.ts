@@ -1,6 +1,6 @@
 // Live training for clients of the Tinker API: programs own the training loop, and this server computes forward passes,
-// gradients and optimizer steps in a process per model. Weights that a client saves are versions of a trained model,
-// as those of jobs are. Sampling is the task of inference/chat.
+// gradients and optimizer steps in a process per model. Weights that a client saves become versions of a trained model,
+// like the results of jobs. Sampling is the task of inference/chat.
 import type { Caller } from "../../base/domain/access.ts";
 import { type Service, serviceOf } from "../../base/domain/lifecycle.ts";
 import type { TrainedModel } from "../../base/domain/model.ts";
@@ -86,7 +86,7 @@ export class TrainingSessions implements Service {
     return live;
   }
 
-  /** Ends the training of a model. Returns the future of its end. */
+  /** Ends the training of a model. Returns the id of the future that resolves when it has ended. */
   unload(live: LiveModel, caller: Caller): string {
     const session = this.sessions.find(live.run.sessionId, caller);
     session.models.delete(live.run.seqId);

@@ -14,7 +14,7 @@ type Limits = Pick<SessionSettings, "modelsMax" | "waitingPerEntityMax">;
 export interface Slot {
   /** Resolves when the slot is taken. Rejects with the signal's reason. */
   readonly taken: Promise<void>;
-  /** Reason for which the slot is not taken yet; null if it is. */
+  /** Reason why the slot is not taken yet; null if it is. */
   reason(): string | null;
   /** Leaves the slot, or the queue. Idempotent. */
   leave(): void;

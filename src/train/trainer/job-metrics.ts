@@ -75,8 +75,8 @@ export function versionMetrics(steps: readonly Metrics[], counts: JobCounts, sec
 }
 
 /**
- * Returns statistics of the rewards in a version's training data. They describe the policy before this version, which
- * generated the answers.
+ * Returns statistics of the rewards in a version's training data. They describe the earlier policy that generated the
+ * answers, not the version itself.
  */
 export function rewardMetrics(rewards: readonly number[]): Metrics {
   if (rewards.length === 0) return {};

@@ -50,15 +50,16 @@ const fixed = {
   basePrecision: "float32" as BasePrecision,
   /**
    * Maximum divergence, in nats per token, by which a job may move its policy, unless the job sets max_kl_update; 0 for
-   * no limit. A job above 1 gets a warning.
+   * no limit. A job that moves its policy by more than 1 gets a warning.
    */
   klUpdateMax: 0,
   weightDecay: reinforcementLearningAdamW.weightDecay,
   /** Global norm to which larger gradients are scaled down. */
   gradientNormMax: reinforcementLearningAdamW.gradientNormMax,
   /**
-   * Maximum number of tokens in a microbatch. A job whose memory would not suffice uses fewer, and a longer sequence
-   * gets a microbatch of its own. The number changes results only by rounding, and larger products would not be faster.
+   * Maximum number of tokens in a microbatch. A job that would exceed the memory limit uses fewer, and a longer
+   * sequence gets a microbatch of its own. The number changes results only by rounding, and larger products would not
+   * be faster.
    */
   microbatchTokens: 2048,
   /**

@@ -82,8 +82,8 @@ export interface TrainingSequence extends TokenSequence {
    */
   readonly tokenWeights?: Float32Array;
   /**
-   * Token whose log-probability counts at each trained position, in place of that of `tokenIds`; absent if they are
-   * equal everywhere. The positions after it are still computed from `tokenIds`.
+   * For each trained position, the token whose log-probability counts there instead of the token in `tokenIds`. Absent
+   * if both are always equal. Later positions are computed from `tokenIds` in any case.
    */
   readonly targetIds?: Int32Array;
   /**
@@ -108,8 +108,8 @@ export function targetsOf({
 /** The side of a preference to which a sequence belongs. */
 export interface PreferenceSide {
   /**
-   * Index of the preference, which all its sequences have in common. A preference has two answers to one prompt, or for
-   * KTO a single answer.
+   * Index of the preference; equal for all its sequences. A preference has two answers to one prompt, or for KTO a
+   * single answer.
    */
   readonly index: number;
   /** True if the sequence belongs to the preferred answer. */

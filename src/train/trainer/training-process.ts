@@ -19,7 +19,7 @@ export class TrainingProcess {
   #onEvent: (event: TrainingEvent) => void = () => undefined;
   /** Resident memory in bytes that the process reported last; null before its first report. */
   #heldBytes: number | null = null;
-  /** Its abort ends the wait for the idle time to pass. */
+  /** Aborted to end the wait for the idle time. */
   #idling = new AbortController();
   #isEnding = false;
 

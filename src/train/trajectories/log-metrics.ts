@@ -20,7 +20,10 @@ export interface LogContext {
 
 type Metrics = Record<string, number>;
 
-/** First parts of the metric names to which the splits train, val and test do not add their own prefix. */
+/**
+ * First parts of metric names. The splits train, val and test use such a name as it is; other splits put their own name
+ * before it.
+ */
 const sections = ["reward", "loss", "offpolicy", "pipeline", "throughput", "costs", "time", "data"];
 const standardSplits = ["train", "val", "test"];
 const accumulatedSections = ["costs/", "time/step_", "data/step_"];

@@ -1,7 +1,6 @@
 // Converts a recorded trajectory to token sequences with old log-probabilities, and reports parts that cannot be
-// trained on. While each prompt begins with the sequence so far, a history is one sequence; otherwise (dropped
-// reasoning, an edited message), a new one starts. Unknown tokens or a refused template exclude a history; a
-// contradictory record fails the job.
+// trained on. A new sequence starts if a prompt does not begin with the sequence so far, for example after an edited
+// message. Unknown tokens or a refused template exclude a history; a contradictory record fails the job.
 import { asChoice, type History, type Trajectory } from "../../base/domain/trajectory.ts";
 import { type ConversationTokenizer, promptArgumentsOf } from "./conversation-tokenizer.ts";
 import {

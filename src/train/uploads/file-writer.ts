@@ -1,7 +1,7 @@
 // Contract of the code that turns received bytes into a file of an entity.
 import type { UploadedFile } from "../../base/domain/uploads/uploaded-file.ts";
 
-/** Uploaded bytes that are stored, but that are no file in the database yet. */
+/** Uploaded bytes that are stored, but do not belong to a file in the database yet. */
 export interface ReceivedFile {
   readonly id: string;
   readonly byteCount: number;
@@ -15,7 +15,7 @@ export interface FileWriter {
    */
   receive(content: AsyncIterable<Uint8Array>): Promise<ReceivedFile>;
   /**
-   * Makes an upload a file of the entity, durably.
+   * Records an upload in the database as a file of the entity.
    *
    * @param create stores the file's metadata; by default, in the store of files
    * @throws ServiceError `too_large` if the entity's quota is exhausted, `unavailable` if the bytes were removed

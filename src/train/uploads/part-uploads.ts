@@ -26,13 +26,14 @@ export interface PartUploads {
   /** Adds a received part to its upload, durably; removes its bytes on failure. */
   keep(upload: Upload, part: UploadPart): Promise<UploadPart>;
   /**
-   * Joins parts in the given order to an unkept file of {@link FileWriter}, and checks its size and hash.
+   * Joins parts in the given order, and checks the size and hash of the result. {@link complete} must then make it a
+   * file.
    *
    * @param md5 expected MD5 hash in hexadecimal; null to skip the comparison
    * @throws ServiceError `invalid` naming `partIds` or `md5`
    */
   join(upload: Upload, partIds: readonly string[], md5: string | null): Promise<ReceivedFile>;
-  /** Makes the joined file a file of the entity, durably, and ends the upload. */
+  /** Records the joined parts in the database as a file of the entity, and ends the upload. */
   complete(upload: Upload, joined: ReceivedFile): Promise<UploadedFile>;
   cancel(upload: Upload): Promise<void>;
   /** Removes stored parts that no pending upload needs, and uploads that expired long ago. */

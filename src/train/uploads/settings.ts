@@ -41,6 +41,8 @@ export const partSettings = {
   pendingMax: 100,
   /** Time in seconds after which a pending upload expires. */
   lifeSeconds: 3600,
-  /** Time in seconds for which an expired upload still has an error of its own. */
+  /**
+   * Time in seconds for which requests still learn that an upload has expired. After that, the upload does not exist.
+   */
   shownSeconds: 86_400,
 };

@@ -1,6 +1,6 @@
-// Runs the automatic training rules that the database assigns to this server; each rule has one server at a time. A
-// rule reads new feedback, or counts finished rollouts. It creates a job once there is enough of them and the rule's
-// limits allow one.
+// Runs the automatic training rules that the database assigns to this server. No other server runs these rules. A rule
+// reads new feedback, or counts finished rollouts, and creates a job once there are enough of them and the rule's
+// limits allow it.
 import type { Condition } from "../../../base/domain/feedback-query/condition.ts";
 import type { JobStore } from "../../../base/domain/job.ts";
 import { isTerminal } from "../../../base/domain/job.ts";
@@ -29,7 +29,7 @@ export interface AutomaticDependencies extends TrainDependencies {
   readonly rules: RuleStore;
   readonly jobs: Pick<JobStore, "find">;
   readonly models: Pick<ModelStore, "newestVersion">;
-  /** Components of rules that train on rollouts. */
+  /** Dependencies of rules that train on rollouts. */
   readonly queue: RolloutJobDependencies & ProgressDependencies;
   /**
    * Parses the feedback filter of a rule.
@@ -108,7 +108,7 @@ export class AutomaticRules implements Service {
     const progressNow = (): Promise<AutomaticProgress | null> => ruleProgress(queue, stored.id, order);
     await rules.releaseFailed(hold);
     const [newest, before] = await Promise.all([models.newestVersion(order.modelId), progressNow()]);
-    // Without a version, the model was deleted; without progress, the rule was deleted.
+    // No newest version means that the model was deleted. No progress means that the rule was deleted.
     if (newest === null || before === null) return;
     if (await this.#pausesFor(stored, hold, before)) return;
     const create = async (

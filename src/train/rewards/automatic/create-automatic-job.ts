@@ -27,7 +27,10 @@ export type SubmitJob = (
   more: Pick<JobCreation, "outlines" | "feedback" | "rollouts">,
 ) => Promise<{ readonly id: string }>;
 
-/** Factor by which more prompts are examined than the job needs, because some may have nothing to train on. */
+/**
+ * Number of prompts to examine for each group of the job. It is above 1, because some prompts may have nothing to train
+ * on.
+ */
 const spareShare = 1.5;
 
 /**

@@ -1,5 +1,5 @@
-// Rules that train a model on its rollouts: how many groups are ready, and the next job. The transaction that stores a
-// job marks its rollouts, so that even after a crash no rollout is lost or trained on twice.
+// Runs rules that train a model on its rollouts: counts the groups that are ready, and creates the next job. The
+// transaction that stores a job marks its rollouts, so that even after a crash no rollout is lost or trained on twice.
 import type { RolloutChoice, RolloutStore } from "../../../base/domain/rollouts/rollout.ts";
 import type {
   AutomaticHold,
@@ -20,7 +20,7 @@ export interface ProgressDependencies extends Pick<RolloutJobDependencies, "cloc
   readonly rollouts: Pick<RolloutStore, "countGroups">;
 }
 
-/** Returns the progress of an automatic rule on feedback or rollouts; null if there is no such rule. */
+/** Returns the progress of an automatic rule, which trains on feedback or rollouts; null if there is no such rule. */
 export async function ruleProgress(
   { rules, rollouts, models, clock }: ProgressDependencies,
   ruleId: string,
@@ -37,7 +37,7 @@ export async function ruleProgress(
 }
 
 /**
- * Creates the next job of a rule on rollouts.
+ * Creates the next job of a rule that trains on rollouts.
  *
  * @returns the job's id; null if there is nothing to train on
  * @throws ServiceError as {@link createRolloutJob}

@@ -17,7 +17,7 @@ export interface RecordedCall {
   readonly choiceCount: number;
   /** Mean length in tokens of the call's sequences. A sequence is the prompt followed by one choice. */
   readonly tokenCount: number;
-  /** True if the recording includes the call's token ids, without which it cannot be trained on. */
+  /** True if the recording includes the call's token ids. Without them, the call cannot be trained on. */
   readonly isWhole: boolean;
 }
 
@@ -129,7 +129,7 @@ export function leftOutAnswer(
   return { reference, reason, reward, peopleCount, feedbackCount: Math.max(feedback.length, recordCount) };
 }
 
-/** Returns the reason why no answer of a call can be trained on, independent of feedback; null if some answer can. */
+/** Returns the reason why no answer of a call can be trained on, whatever the feedback; null if some answer can. */
 export function callFault(
   { stepMin, sequenceLengthMax }: Pick<PlanInput, "stepMin" | "sequenceLengthMax">,
   { step, tokenCount }: Pick<RecordedCall, "step" | "tokenCount">,

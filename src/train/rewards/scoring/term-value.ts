@@ -40,7 +40,7 @@ export function worseReference({ feedbackType }: PreferenceTerm, record: Said): 
   return typeof worse === "string" && worse !== "" ? worse : null;
 }
 
-/** Returns the feedback types with this known payload format: one for each vendor, with the vendor's prefix. */
+/** Returns the feedback types that known clients use for this name: `vendor.<name>` and `wandb.<name>`. */
 export function knownTypes(name: string): readonly string[] {
   return [`vendor.${name}`, `wandb.${name}`];
 }

@@ -1,5 +1,5 @@
-// Makes rows of a training file of traced chats: conversations, or preferences among answers to the same prompt. Chats
-// are added one by one, so that a large selection does not delay other requests. Pure.
+// Makes the rows of a training file from traced chats: conversations, or preferences among answers to the same prompt.
+// Chats are added one by one, so that a large selection does not delay other requests. Pure.
 import { createHash } from "node:crypto";
 import { exactJsonText, type ExactJson, type ExactJsonObject } from "../../../base/domain/text/exact-json.ts";
 import { pairAnswers } from "../preferences/pair-answers.ts";

@@ -1,5 +1,5 @@
-// Selects traced chats of a project by name, time, trace and score, and makes the rows of a training file of them.
-// Reads calls page by page, within limits of number and bytes.
+// Selects traced chats of a project by name, time, trace and score, and turns them into the rows of a training file.
+// Reads calls page by page, up to a maximum number of calls and bytes.
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import type { Condition } from "../../../base/domain/feedback-query/condition.ts";
 import { constant, isOneOf } from "../../../base/domain/feedback-query/make-condition.ts";
@@ -14,7 +14,7 @@ export interface DatasetRequest {
   readonly projectId: string;
   readonly opNames: readonly string[] | null;
   readonly traceIds: readonly string[] | null;
-  /** First start time, in UTC with microseconds; null for no limit. */
+  /** Earliest start time of a call, in UTC with microseconds; null for no limit. */
   readonly startedFrom: string | null;
   /** Start time before which calls are read; null for no limit. */
   readonly startedBefore: string | null;

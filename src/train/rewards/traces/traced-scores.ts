@@ -9,8 +9,8 @@ export function traceReference(projectId: string, id: string): string {
 }
 
 /**
- * Returns the mean of a call's scores of this name. Without any, returns that of its trace; null if the trace has none
- * either.
+ * Returns the mean of a call's scores with this name. If the call has none, returns the mean of its trace's scores;
+ * null if the trace has none either.
  *
  * @param records feedback by the reference to its subject
  */

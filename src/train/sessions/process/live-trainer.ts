@@ -1,4 +1,4 @@
-// The calls of a live training process, on a trainer of the usual contract. A loss that depends on the current
+// Executes the calls of a live training process with a trainer like that of jobs. A loss that depends on the current
 // log-probabilities costs an additional forward pass; the gradient is then that of a weighted sum of log-probabilities.
 import { basename } from "node:path";
 import { present } from "../../../base/domain/assert.ts";
@@ -56,7 +56,7 @@ export class LiveTrainer implements Handlers {
   readonly step: Handlers["step"] = async ({ step }) => {
     const { metrics } = await this.#opened().optimStep(step, this.#call());
     const norms = Object.entries(metrics).filter(([name]) => name === "gradient_norm");
-    // The client's own name for the norm before clipping.
+    // Clients expect the norm before clipping under this name.
     return Object.fromEntries(norms.map(([, norm]) => ["unclipped_grad_l2:mean", norm]));
   };
 
@@ -84,7 +84,7 @@ export class LiveTrainer implements Handlers {
         code: "unsupported",
         message: "The gradient is not finite; check `logprobs` and `advantages`, or lower the learning rate.",
       });
-    // The trainer divides by the number of trained tokens, so the weight multiplies with it.
+    // The trainer divides the loss by the number of trained tokens. This weight undoes the division.
     const weight = data.reduce((count, { targets }) => count + targets.length, 0) + 1e-6;
     const sequences = data.map((datum, row) => ({ ...sequenceOf(datum, slopes[row]), weight }));
     await this.#trainers.requireMemory?.([sequences], { kind: "cross-entropy" });

@@ -34,7 +34,7 @@ export const lossOptions: { readonly [Name in LossName]: Readonly<Record<string,
   ppo: { clip_low_threshold: 0.8, clip_high_threshold: 1.2 },
   cispo: { clip_low_threshold: 0.8, clip_high_threshold: 1.2 },
   dro: { beta: 0.05 },
-  // Bounds of a ratio of whole sequences are far closer to 1, and differ between recipes.
+  // There are no defaults: the bounds for ratios of whole sequences are far closer to 1, and differ between recipes.
   gspo: { clip_low_threshold: null, clip_high_threshold: null },
 };
 
@@ -91,7 +91,7 @@ export function sequenceLoss(
 }
 
 function weighed(weight: number, logprob: number): readonly [loss: number, slope: number] {
-  // An impossible token without weight must not make the loss NaN.
+  // If the weight is 0, the log-probability may be infinite, and the product would be NaN.
   return [weight === 0 ? 0 : -weight * logprob, -weight];
 }
 

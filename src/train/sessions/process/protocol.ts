@@ -8,7 +8,7 @@ import type { SessionLoss } from "./losses.ts";
 export interface SessionDatum {
   /** Input tokens. */
   readonly tokens: Int32Array;
-  /** Token whose log-probability counts after each input token. */
+  /** For each input token, the next token whose log-probability counts in the loss. */
   readonly targets: Int32Array;
   readonly inputs: Readonly<Record<string, Float32Array>>;
 }

@@ -1,5 +1,5 @@
-// The store for states of the trainer in a live training process. The trainer reads earlier states from the shared store, but
-// writes new ones to a folder that the server then publishes together with the adapter.
+// Store for the trainer's states in a live training process. The trainer reads earlier states from the shared store. It
+// writes new states to a folder, which the server then publishes together with the adapter.
 import { basename, join } from "node:path";
 import { present } from "../../../base/domain/assert.ts";
 import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";

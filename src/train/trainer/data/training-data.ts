@@ -57,7 +57,7 @@ interface Judged {
   readonly trajectoryTokenCount: number;
 }
 
-/** A sequence before its final weight is known, which depends on the whole job. */
+/** A sequence whose final weight is not known yet, because the weight depends on the whole job. */
 interface Candidate extends Judged {
   readonly stored: StoredSequence;
   readonly group: number;

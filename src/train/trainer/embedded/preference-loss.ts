@@ -57,8 +57,8 @@ function lossOfMargins(
 }
 
 /**
- * Adds nodes that compute log(sigmoid(x)) without overflow. The absolute value is computed from the minimum of x and 0.
- * The slope at x = 0 is then 1/2, no matter which of the two equal arguments gets the gradient of the minimum.
+ * Adds nodes that compute log(sigmoid(x)) without overflow. It computes |x| as x − 2 · min(x, 0), so that the slope at
+ * x = 0 is 1/2.
  */
 function logSigmoid(builder: GraphBuilder, x: Value): Value {
   const low = builder.minimum(x, 0);

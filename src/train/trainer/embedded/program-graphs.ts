@@ -16,8 +16,8 @@ export type Program =
   | ({ readonly kind: "gradient" } & Required<GradientGraphOptions>);
 
 /**
- * Maximum number of cached programs, which one job never exceeds. Programs differ by token layout, loss, adapter shape
- * and whether each token's output predicts one token. Most jobs have two programs, and the next job reuses them.
+ * Maximum number of cached programs; one job never needs more. Programs differ by token layout, loss, adapter shape and
+ * whether each token's output predicts one token. Most jobs have two programs, and the next job reuses them.
  */
 export const PROGRAM_COUNT_MAX = 8;
 

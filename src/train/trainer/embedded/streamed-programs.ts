@@ -33,7 +33,7 @@ export class StreamedPrograms {
   }
 
   /**
-   * Executes runs of one program without gradients, which read the weights once for all of them.
+   * Executes several runs of one program without gradients. Reads the weights once for all runs.
    *
    * @throws the errors of `createSession` and `Session.run`
    */

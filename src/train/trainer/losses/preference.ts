@@ -96,8 +96,8 @@ export function marginFactors(
 }
 
 /**
- * Returns the amount that KTO subtracts from a margin, which is the reference point with the sign of the answer's
- * label; 0 for other losses.
+ * Returns the amount that KTO subtracts from a margin: the reference point for a desirable answer, its negative for an
+ * undesirable one. 0 for other losses.
  */
 export function referencePointOf(sequence: Pick<Side, "preference">): number {
   const { isChosen, referencePoint = 0 } = sideOf(sequence);

@@ -42,8 +42,8 @@ export function dividePack<Sequence extends PackedSequence>(
 }
 
 /**
- * Gives each part some rows of each prefix group. Returns nothing if a part would get only a single row of some group,
- * which then would share the prefix with no other row.
+ * Gives each part some rows of each prefix group. Returns an empty list if a part would get only one row of a group,
+ * because a single row shares its prefix with no other.
  */
 function divideGroups<Sequence extends PackedSequence>(
   groups: readonly PrefixGroup<Sequence>[],

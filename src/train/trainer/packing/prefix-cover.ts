@@ -22,7 +22,7 @@ export interface CoveredRow<Row> {
 /**
  * Divides the rows of a tree into groups with one prefix each.
  *
- * @param savedShareMin share of the tokens below a node that a group starting at this node must save at least
+ * @param savedShareMin minimum share of the tokens below a node that a group must save if it starts at the node
  */
 export function coverRows<Row>(
   tree: RowTree<Row>,
@@ -33,7 +33,8 @@ export function coverRows<Row>(
 }
 
 /**
- * How the rows below a node are divided. `rows` branch off a path that ends above the node; the others are in `groups`.
+ * A division of the rows below a node. `rows` branch off a path that ends above the node; the other rows are in
+ * `groups`.
  */
 interface Leaving<Row> {
   readonly rows: readonly CoveredRow<Row>[];
@@ -48,7 +49,7 @@ class Cover<Row> {
     this.#savedShareMin = savedShareMin;
   }
 
-  /** Divides the rows below a node, given that they may branch off a path after `depth` tokens. */
+  /** Divides the rows below a node. A row can form a group with others, or branch off a path after `depth` tokens. */
   leaving(node: RowTree<Row>, depth: number): Leaving<Row> {
     if (node.row !== null) return { rows: [{ row: node.row, prefixLength: depth }], groups: [] };
     const apartCount = sum(node.children, (child) => this.#countLeaving(child, depth));
@@ -71,7 +72,7 @@ class Cover<Row> {
     return [rows, ...groups];
   }
 
-  /** Returns how many tokens must be computed below a node if its rows may branch off a path after `depth` tokens. */
+  /** Returns the number of tokens to compute below a node if `leaving` divides its rows. */
   #countLeaving(node: RowTree<Row>, depth: number): number {
     if (node.row !== null) return node.depth - depth;
     const apartCount = sum(node.children, (child) => this.#countLeaving(child, depth));
