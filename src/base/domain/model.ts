@@ -138,7 +138,7 @@ export interface ModelVersion {
   readonly base: RecordedBase | null;
   /** SHA-256 of the adapter's files in hexadecimal form; null for step 0, or if not recorded yet. */
   readonly adapterHash: string | null;
-  /** If the version is a copy of another model's version, the kind of job that trained the original; otherwise null. */
+  /** Kind of the job that trained the original, if the version is a copy of another model's version; otherwise null. */
   readonly copiedKind: "rl" | "sft" | "preference" | null;
   /** Name under which a client of the Tinker API saved the version; absent if none did. */
   readonly saved?: SavedName;

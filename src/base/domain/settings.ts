@@ -33,7 +33,7 @@ type SettingValue =
       readonly default: number;
       readonly min: number;
       readonly max: number;
-      /** Computes the value in effect from the machine if the setting is 0. */
+      /** If the setting is 0, computes the value in effect from the machine's properties. */
       readonly byMachine?: (machine: Machine) => number;
     }
   /** A text. If its default is null, the value may also be null, which means that the setting is not set. */

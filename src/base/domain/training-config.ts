@@ -21,9 +21,9 @@ export interface TrainingConfig {
   readonly basePrecision: BasePrecision | null;
   /** Number of sequences in one optimizer step, at least 1; null if `stepCount` or the server's default decides. */
   readonly batchSize: number | null;
-  /** Distance of the lower clip bound, which is 1 - epsilon; at least 0. */
+  /** Distance of the lower clip bound from 1, at least 0: the bound is 1 - epsilon. */
   readonly epsilon: number;
-  /** Distance of the upper clip bound, which is 1 + epsilonHigh; at least 0. */
+  /** Distance of the upper clip bound from 1, at least 0: the bound is 1 + epsilonHigh. */
   readonly epsilonHigh: number;
   /** Norm to which gradients are clipped, at least 0; 0 disables clipping, and null lets the server choose. */
   readonly gradientNormMax: number | null;

@@ -122,7 +122,7 @@ export class WorkerThread {
     this.#deadline = setTimeout(() => setImmediate(endIfNotDone), timeoutMs);
   }
 
-  /** Ends the current job for this worker and returns it; null if there is none. */
+  /** Clears the current job, makes the worker idle, and returns the job; null if there is none. */
   #settle(): Job | null {
     const job = this.#job;
     clearTimeout(this.#deadline);

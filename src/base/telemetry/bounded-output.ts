@@ -82,7 +82,7 @@ export class BoundedOutput {
     });
   }
 
-  /** Removes the waiting text and returns it. A process that ends tries to write it itself. */
+  /** Removes and returns the waiting text, for the last attempt to write when the process exits. */
   takeWaiting(): string {
     const text = this.#waiting.map((piece) => piece.text).join("");
     this.#waiting = [];

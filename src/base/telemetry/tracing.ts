@@ -8,7 +8,7 @@ export type SpanAttributes = Readonly<
 
 export interface SpanStart {
   readonly name: string;
-  /** Beginning of the span on the monotonic clock in milliseconds, like all times of a span. */
+  /** Start of the span in milliseconds on the monotonic clock, which all times of a span use. */
   readonly startMs: number;
   readonly attributes?: SpanAttributes;
 }

@@ -54,7 +54,7 @@ export function refuseMalformed(bytes: Buffer, { depthMax }: JsonLimits): never 
   throw malformedAt(jsonFaultIndex(textOf(bytes)), undefined);
 }
 
-/** True for the error of a body that is not JSON, or that is nested too deeply. */
+/** True if an error says that a body is not JSON, or is nested too deeply. */
 export function isMalformed(error: unknown): boolean {
   if (!(error instanceof ServiceError)) return false;
   return error.faults.some(({ type }) => type === "json_invalid" || type === "json_too_deep");

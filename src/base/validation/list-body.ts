@@ -19,8 +19,8 @@ export interface ListBody {
  * Parses a body, except for the items of one list.
  *
  * @param options.member name of the list in the body
- * @throws ServiceError `invalid` as {@link parseJsonBody}; so do the items, each of which may have `limits.valuesMax`
- * values
+ * @throws ServiceError `invalid` as {@link parseJsonBody}; reading an item throws the same errors. Each item may have
+ * `limits.valuesMax` values
  */
 export function parseListBody(
   bytes: Buffer,
@@ -97,7 +97,7 @@ function findList(
   return found;
 }
 
-/** Returns the text as the name of a member; null if the text is a value. */
+/** Returns the text at these offsets if it is the name of a member; null if it is a value. */
 function nameAt(bytes: Buffer, start: number, end: number): string | null {
   let after = end;
   while (isBlank(bytes[after])) after += 1;

@@ -21,7 +21,8 @@ export interface SchemaNode {
   readonly maxProperties?: number;
   readonly propertyNames?: { readonly maxLength: number };
   /**
-   * Treatment of unknown fields: `true` keeps them, and a schema checks them. If absent, they are reported as ignored.
+   * Treatment of unknown fields. If `true`, they are kept; if a schema, they are checked against it. If absent, they
+   * are reported as ignored.
    */
   readonly additionalProperties?: boolean | SchemaNode;
   /** True if unknown fields are kept, but reported as ignored unless they are null. */

@@ -264,7 +264,6 @@ class DecoderLayer {
     return gate === null ? attended : this.#builder.multiply(attended, this.#builder.sigmoid(gate));
   }
 
-  /** Computes the layer's keys and values from the residual stream. */
   keysAndValues(hidden: Value, { rotary, hasSharedValues = false }: AttentionLayer): KeysAndValues {
     const x = this.#input(hidden);
     const keys = this.#linear("k_proj", x);

@@ -21,7 +21,7 @@ import type { DataArrays } from "../../lib/graph/tensor.ts";
 import type { StoredTensor } from "../../lib/model-files/stored-tensor.ts";
 import { writeWhole } from "../../lib/model-files/write-safetensors.ts";
 
-/** A group of tensors that are computed together; listed in the order in which the file has them. */
+/** A group of tensors that are computed together, in the order in which the file has them. */
 export interface CachedPart {
   readonly name: string;
   readonly dtype: DataType;

@@ -57,7 +57,7 @@ function messageLists(nodes: readonly Node[]): ReadonlySet<string> | null {
   return lists;
 }
 
-/** Returns the names of the variables that some nodes assign; null if a target is not a name. */
+/** Returns the names of the variables to which these nodes assign; null if a target is not a name. */
 function namesOf(nodes: readonly { readonly target: Expression }[]): ReadonlySet<string> | null {
   const names = new Set<string>();
   for (const { target } of nodes) {

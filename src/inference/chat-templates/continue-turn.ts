@@ -62,7 +62,10 @@ function closingText(
   return at === -1 ? null : answer.slice(at + said.length);
 }
 
-/** Returns null if the template refuses the conversation, as some do if it does not end with a user's message. */
+/**
+ * Returns the rendered text; null if the template refuses the conversation. Some templates refuse a conversation that
+ * does not end with a user's message.
+ */
 function tryRender(
   render: (conversation: Conversation) => string,
   conversation: Conversation,

@@ -1,5 +1,5 @@
 // Converts a conversation to the token ids of a prompt. Serving and training both use only this code: with separate
-// code, a model could be trained on other prompts than it is served.
+// code, the prompts in training could differ from those in serving.
 import { chatFault, type Conversation } from "../../base/domain/chat.ts";
 import { ServiceError, type Fault } from "../../base/domain/service-error.ts";
 import type { ChatTemplate } from "./chat-template.ts";

@@ -4,7 +4,7 @@
 // * Null members are dropped.
 // * Developer messages become system messages if the template does not know the role `developer`.
 //
-// Messages have the API's spelling. Nothing here depends on a specific template.
+// Messages have the API's field names. Nothing here depends on a specific template.
 import { chatFault, type Conversation } from "../../base/domain/chat.ts";
 import { joinedText, textOfPart } from "../../base/domain/content-part.ts";
 import { quoted, ServiceError, type Fault } from "../../base/domain/service-error.ts";

@@ -103,7 +103,7 @@ export function resolveStopping(
   };
 }
 
-// Refuses token ids in a request that the model does not have. Token ids in the prompt are checked elsewhere, when the
+// Refuses requests with token ids that the model does not have. Token ids in the prompt are checked elsewhere, when the
 // prompt is written.
 
 /**

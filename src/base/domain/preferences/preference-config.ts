@@ -45,7 +45,7 @@ export interface PreferenceConfig {
   readonly weightDecay: number;
   /** Norm to which gradients are clipped, at least 0; 0 disables clipping. */
   readonly gradientNormMax: number;
-  /** Number that the job's seed depends on, besides the job's content; absent if there is none. */
+  /** Seed from the request, on which the job's own seed depends; absent if the request has none. */
   readonly seed?: number;
 }
 

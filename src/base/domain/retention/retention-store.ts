@@ -75,8 +75,8 @@ export interface RemovedOfDay extends RemovedData {
 
 export interface RetentionStore {
   /**
-   * Gives this server the exclusive right to sweep until the given time. Returns false if another server has this
-   * right, and its time is not over.
+   * Gives this server the exclusive right to sweep until the given time. Returns false if another server has this right
+   * until a later time than `at`.
    */
   claim(owner: string, at: Date, until: Date): Promise<boolean>;
   /** Ends this server's right to sweep. Does nothing if it does not have the right. */

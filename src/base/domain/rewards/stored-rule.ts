@@ -213,8 +213,8 @@ export interface RuleStore {
    */
   releaseFailed(hold: AutomaticHold): Promise<void>;
   /**
-   * Records the reason for a failure of the rule. `pauses` also pauses the rule, for a failure that only a person can
-   * resolve.
+   * Records the reason for a failure of the rule. With `pauses`, also pauses the rule, because only a person can
+   * resolve the failure.
    */
   setFault(hold: AutomaticHold, fault: string, options?: { readonly pauses?: boolean }): Promise<void>;
 }

@@ -70,7 +70,7 @@ export interface RolloutFilter {
 /** Rollouts to train on. */
 export interface RolloutChoice {
   readonly modelId: string;
-  /** The rollouts to use; null for all that match the other fields. */
+  /** Ids of the rollouts to use; null for all rollouts that match the other fields. */
   readonly ids: readonly string[] | null;
   readonly group: string | null;
   readonly split: string | null;

@@ -1,4 +1,4 @@
-// Makes the summaries of a group's trajectories for lists, and limits numbers that are summed.
+// Makes the summaries of a group's trajectories for lists, and keeps sums of numbers finite.
 import type { TrajectoryOutline } from "./trajectory-outline.ts";
 import type { Json } from "../text/json.ts";
 import {

@@ -26,7 +26,7 @@ export interface SupervisedConfig {
    * assistant's.
    */
   readonly assistantTurns: AssistantTurns;
-  /** Number that the job's seed depends on, besides the job's content; absent if there is none. */
+  /** Seed from the request, on which the job's own seed depends; absent if the request has none. */
   readonly seed?: number;
 }
 

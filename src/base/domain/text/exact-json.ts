@@ -120,8 +120,8 @@ function hasInexactNumbers(text: string): boolean {
 }
 
 /**
- * Yields the tokens of a JSON text, without whitespace, commas and colons. Code finds the end of each string, because a
- * regular expression for long strings overflows the stack.
+ * Yields the tokens of a JSON text, without whitespace, commas and colons. The end of each string is found without a
+ * regular expression, because one that matches long strings overflows the stack.
  */
 export function* jsonWords(text: string): Generator<string, void> {
   const start = /["[\]{}]|-?\d[\d.eE+-]*|true|false|null/g;

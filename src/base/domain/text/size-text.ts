@@ -2,7 +2,7 @@
 
 const units = ["kB", "MB", "GB", "TB"];
 
-/** Formats a size with three digits, in the largest unit of which there is at least one. */
+/** Formats a size with three digits, in the largest unit in which its value is at least 1. */
 export function sizeText(bytes: number): string {
   if (bytes < 1000) return `${bytes} bytes`;
   const index = Math.min(Math.floor(Math.log10(bytes) / 3), units.length) - 1;

@@ -21,7 +21,7 @@ export interface ObjectDraft {
 }
 
 export interface PublishedObject extends ObjectDraft {
-  /** Number of the version among those under the name, counted from 0. */
+  /** Number of the version, counted from 0 for each name. */
   readonly version: number;
   /** True for the newest version of the name. */
   readonly isLatest: boolean;

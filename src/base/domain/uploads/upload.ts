@@ -50,7 +50,8 @@ export interface UploadStore {
   /**
    * Ends a pending upload and stores the file that it has become, in one transaction.
    *
-   * @throws ServiceError `conflict` if the upload is not pending, `too_large` as `FileStore.create`
+   * @throws ServiceError `conflict` if the upload is not pending, `too_large` in the same case as for
+   * `FileStore.create`
    */
   complete(id: string, file: UploadedFile, entityBytesMax: number): Promise<void>;
   /** @throws ServiceError `conflict` if the upload is not pending at this time */

@@ -92,7 +92,7 @@ const precisionOfForm: Readonly<Record<WeightForm, Precision>> = {
   "int4-offset": "int4",
 };
 
-/** Returns the precision of most projection weights, counted by their values. */
+/** Returns the precision that most values of the projections' weights have. */
 export function precisionOf(config: ModelConfig, forms: WeightForms): Precision {
   const counts: Record<Precision, number> = { float32: 0, int8: 0, int4: 0 };
   for (const parameter of modelParameters(config)) {

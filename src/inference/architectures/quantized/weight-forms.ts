@@ -156,7 +156,7 @@ export function partsOf(
 
 /**
  * Returns the tensors that gradients through products with a parameter need in addition to {@link partsOf}. The
- * gradient through the logits uses rows of the output projection, which an embedding already has; other gradients use
+ * gradient through the logits uses rows of the output projection, which an embedding has anyway. Other gradients use
  * the weight rounded by column.
  */
 export function gradientParts(

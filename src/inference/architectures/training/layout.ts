@@ -60,7 +60,7 @@ interface Prefixes {
   readonly prefixLengths_R: Value;
 }
 
-/** The token arrangement as inputs and functions that the decoder takes. */
+/** Inputs and functions of the decoder that depend on the layout of the tokens. */
 export type TokenArrangement = Pick<
   DecoderParts,
   "tokens_BT" | "positions_BT" | "attend" | "taps" | "recall"

@@ -7,7 +7,7 @@ import type {
   TokenRecord,
 } from "../../../base/domain/recordings/recorded-completion.ts";
 
-/** Estimated bytes of an answer's token, including its log-probability and its text. */
+/** Estimated size in bytes of one token of an answer, including its log-probability and its text. */
 export const tokenBytes = 20;
 
 interface GatheredChoice {

@@ -15,7 +15,7 @@ export interface RolloutCallsDependencies {
   readonly callsMax?: number;
 }
 
-/** A call of a rollout, as far as it helps to recognize later calls that continue it. */
+/** The parts of a rollout's call that are needed to recognize later calls that continue it. */
 interface KnownCall {
   readonly projectId: string;
   readonly requestId: string;
@@ -35,14 +35,14 @@ const pageMax = 100;
 
 export class RolloutCalls {
   readonly #dependencies: RolloutCallsDependencies;
-  /** Known rollouts, in the order of their last use. A forgotten one is read again. */
+  /** Known rollouts, in the order of their last use. A rollout that was forgotten is read again. */
   readonly #known = new Map<string, KnownRollout>();
 
   constructor(dependencies: RolloutCallsDependencies) {
     this.#dependencies = dependencies;
   }
 
-  /** Returns the request with the tokens of the last earlier answer that it repeats. */
+  /** Returns the request, with the tokens of an earlier answer added: the last answer that the request repeats. */
   async continueCall({ id }: RolloutPass, request: ChatRequest): Promise<ChatRequest> {
     const { calls } = await this.#callsOf(id);
     const { prompt } = request;

@@ -16,7 +16,7 @@ export function nextHash(before: string, said: string): string {
   return hash("sha256", `${before}\n${said}`);
 }
 
-/** Returns a text that is equal for messages that say the same. */
+/** Returns a text that is equal for messages with the same role, text and calls. */
 export function saidText({ role, content, tool_calls: calls, tool_call_id: id }: MessageRecord): string {
   const called = Array.isArray(calls) ? calls.map((call) => callText(call)) : [];
   return said(role, joinedText(content ?? null) ?? "", called, id ?? null);

@@ -210,7 +210,7 @@ function escapeAt(text: string, at: number): readonly [length: number, meant: st
 }
 
 /**
- * Reads keyword arguments up to the closing parenthesis, and the parenthesis.
+ * Reads keyword arguments and the closing parenthesis.
  *
  * @returns the text without the parenthesis; if no parenthesis closes the arguments, all of the text
  */

@@ -1,4 +1,4 @@
-// Writes an example call in a layout. The detection of formats compares it with the calls that a template writes.
+// Writes an example call in a layout. Format detection compares it with the calls that a template writes.
 import type { Json, JsonObject } from "../../../../base/domain/text/json.ts";
 import type { CallLayout } from "./call-layout.ts";
 import { toQuotedNotation } from "./quoted-notation.ts";
