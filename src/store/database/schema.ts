@@ -349,7 +349,7 @@ export interface TrajectoryLogTable {
   readonly removed_at: Generated<string | null>;
   /**
    * Combined measurements (`LogTally`) of this log and all earlier logs with the same version and split, as JSON. Null
-   * if one of these logs has none.
+   * if one of these logs has no measurements.
    */
   readonly tally: Generated<string | null>;
 }

@@ -179,7 +179,7 @@ async function countOf(database: Kysely<Schema>, modelId: string): Promise<numbe
   return model?.trajectory_count ?? 0;
 }
 
-/** Selects the summaries that match the filter, by columns of the index `trajectory_outlines_in_order` only. */
+/** Selects the summaries that match the filter. Uses only columns of the index `trajectory_outlines_in_order`. */
 function filtered(database: Kysely<Schema>, modelId: string, filter: OutlineFilter) {
   const { source, split, step, rewardMin, rewardMax, recordedFrom, recordedBefore } = filter;
   let rows = database.selectFrom("trajectory_outlines").where("model_id", "=", modelId);

@@ -98,8 +98,7 @@ export class Attempt {
       ({ kind } = attempted.ending);
       ended = endingName(attempted.ending);
     } catch (error) {
-      // If the store cannot be reached, assumes that the job still exists, because only a reachable store can deny
-      // that.
+      // If the store cannot be reached, assumes that the job still exists.
       if ((await this.#find().catch(() => this.#job)) !== null) {
         this.#logger.error({ err: error }, "an attempt could not be settled; the job will be queued again");
       } else {

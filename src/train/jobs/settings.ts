@@ -14,7 +14,8 @@ const schema = {
 const fixed = {
   /**
    * Number of consecutive attempts after which a job fails if each attempt's training process died without saving more
-   * steps. With the waits between them, they take a quarter of an hour, longer than most memory shortages.
+   * steps. So many attempts take a quarter of an hour with the waits between them, longer than most memory shortages
+   * last.
    */
   attemptsMax: 20,
   /**
@@ -42,8 +43,8 @@ const fixed = {
    */
   optimizerStatesKept: 1,
   /**
-   * Maximum number of earlier jobs that a replay may repeat first. A replay does so if the optimizer state from which
-   * its job started is no longer stored.
+   * Maximum number of earlier jobs that a replay may repeat first. It repeats them if the optimizer state from which
+   * its own job started is no longer stored.
    */
   replayJobsMax: 16,
   /** Length of a server's lease in milliseconds. A server that misses four heartbeats in a row loses its jobs. */
@@ -58,7 +59,7 @@ export const jobSettings = section(schema, fixed);
 
 export type JobSettings = SettingsIn<typeof jobSettings>;
 
-/** Returns the time in milliseconds after a lease's end when its server has certainly stopped all work. */
+/** Returns how many milliseconds after its lease's end a server has certainly stopped all work. */
 export function goneMs({ leaseMs }: Pick<JobSettings, "leaseMs">): number {
   return 5 * leaseMs;
 }

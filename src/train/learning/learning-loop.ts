@@ -53,7 +53,7 @@ export class LearningLoop implements Service {
     const { learning: store, owner, settings } = this.#dependencies;
     const server = owner();
     const waiting = (await store.claim(server)).filter(({ modelId }) => !this.#running.has(modelId));
-    // Models take turns: those whose last step is the longest ago come first.
+    // The models whose last step was the longest ago come first.
     const rank = ({ modelId }: Learning): number => this.#lastSteps.get(modelId) ?? 0;
     waiting.sort((one, other) => rank(one) - rank(other));
     for (const learning of waiting.slice(0, Math.max(0, settings.modelsAtOnce - this.#running.size))) {

@@ -47,8 +47,8 @@ interface Task {
 }
 
 /**
- * Reads the recorded chats that were added since the last look, and judges replies in them. If the judge cannot be
- * asked, the next look continues with the same chat.
+ * Reads the recorded chats that were added since the last call, and judges replies in them. If the judge cannot be
+ * asked, the next call continues with the same chat.
  *
  * @throws ServiceError if the judge cannot be asked now
  */
@@ -64,7 +64,7 @@ export async function judgeNextMessages(dependencies: MessageDependencies, task:
       if (task.signal.aborted || judgedCount >= settings.judgedPerLook) return;
       const content = (await completions.find(listed))?.content ?? null;
       const isOld = task.now.getTime() - listed.endedAt.getTime() > order.days * 24 * 3600 * 1000;
-      // The calls of a rollout have rewards of their own.
+      // Skips the calls of rollouts, because rollouts have rewards of their own.
       const isRead = content !== null && !isOld && (listed.rolloutId ?? null) === null;
       if (isRead && (await judgeReply(dependencies, task, listed, content))) judgedCount += 1;
       cursor = listed.number;

@@ -109,7 +109,7 @@ async function separated(
     if (isHeld === undefined) {
       const requestId = (chosen ?? rejected)?.requestId ?? "";
       const content = (await completions.find({ projectId, requestId }))?.content ?? null;
-      // Without a recording, no line is written, so the side does not matter.
+      // A preference without a recording is never trained on, so this choice does not matter for it.
       isHeld = content !== null && isHeldOut(content.prompt, promptHash, heldOutShare);
       sides.set(promptHash, isHeld);
     }

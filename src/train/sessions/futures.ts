@@ -101,7 +101,7 @@ export class Futures {
     return future.outcome ?? { kind: "pending", reason: future.reason() };
   }
 
-  /** Forgets results that are older than their time. */
+  /** Removes the results that have been kept for `resultMs`. */
   sweep(): void {
     const { resultMs } = this.#limits;
     const nowMs = this.#clock.monotonicMs();
@@ -113,7 +113,7 @@ export class Futures {
     return [...this.#futures].filter(([, future]) => future.entity === entity);
   }
 
-  /** Forgets the oldest results of an entity beyond its limits. Operations in progress stay. */
+  /** Removes the oldest results of an entity until it is within its limits. Keeps operations in progress. */
   #forget(entity: string, countMax: number): void {
     const own = this.#of(entity);
     let count = own.length;

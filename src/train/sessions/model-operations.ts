@@ -77,7 +77,7 @@ export class ModelOperations {
     });
   }
 
-  /** Loads saved weights into a model, in place of those that it has. */
+  /** Replaces the weights of a model by saved weights. */
   async load(
     live: LiveModel,
     submission: Submission,

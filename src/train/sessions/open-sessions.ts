@@ -113,7 +113,7 @@ export class OpenSessions {
     return sampler;
   }
 
-  /** Closes a session, and returns its models, whose training the caller ends. */
+  /** Closes a session, and returns its models. The caller must end their training. */
   close(session: Session): readonly LiveModel[] {
     this.#sessions.delete(session.id);
     session.ending.abort(new ServiceError({ code: "cancelled", message: "The session was closed." }));

@@ -347,7 +347,7 @@ class ProcessJobRunner implements ChildJobRunner {
   }
 }
 
-/** Refuses to continue training a version if the base model's weights are not those with which it was trained. */
+/** Refuses to continue training a version if it was trained with other weights of the base model. */
 function requireWeights(from: ModelVersion, weights: string): void {
   if (from.base !== null && from.base !== weights) throw waitsForWeights(from, weights);
 }

@@ -40,7 +40,7 @@ export function createConversationTokenizer(
   };
 }
 
-/** Maps the bytes of each token to its id; of tokens with equal bytes, the lowest id counts. */
+/** Maps the bytes of each token to its id. If several tokens have the same bytes, uses the lowest id. */
 function indexTokens(tokenizer: Tokenizer): ReadonlyMap<string, number> {
   const idOfBytes = new Map<string, number>();
   for (let id = tokenizer.vocabularySize - 1; id >= 0; id--) {

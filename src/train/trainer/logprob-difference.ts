@@ -31,7 +31,10 @@ export function logprobDifference(batch: OptimizerBatch, { logprobs }: ForwardRe
   return { ...greatest, meanNats: sum / Math.max(count, 1) };
 }
 
-/** Largest expected difference of a token in nats if serving and training use one precision; rounding causes less. */
+/**
+ * Largest expected difference of a token in nats if serving and training use the same precision. Rounding causes
+ * smaller differences.
+ */
 const expectedNatsMax = 0.05;
 
 /** Largest expected mean difference, in nats, if serving or training uses quantized weights. */
@@ -64,8 +67,8 @@ export function differenceWarning(
 }
 
 /**
- * Names the likeliest cause of a difference. Sampling from another version can cause any difference; rendering another
- * prompt can cause most of them.
+ * Names the likeliest cause of a difference. Checks first whether another version sampled the tokens, then whether Hone
+ * rendered the prompt from messages.
  */
 function causeOf(origin: SequenceOrigin | undefined, startStep: number): string {
   const version = origin?.policyVersion ?? null;

@@ -121,7 +121,7 @@ export type PinnedSettings = Pick<TrainingSettings, Exclude<(typeof pinnedNames)
   readonly loraAlpha: number;
   /** The projections that new adapters cover; all projections if absent. */
   readonly loraTargets?: readonly ProjectionName[];
-  /** Serving precision of the base model, as in its fingerprint; absent for float32, in which training computes too. */
+  /** Serving precision of the base model, as in its fingerprint; absent for float32. */
   readonly servedPrecision?: string;
 };
 

@@ -6,7 +6,7 @@ import type { TrajectoryGroup } from "../../base/domain/trajectory.ts";
 import { answerMetrics, type AnswerLength } from "./choice-faults.ts";
 import { mean, standardDeviation } from "./statistics.ts";
 
-/** Facts besides the log itself that its metrics depend on. */
+/** Facts on which a log's metrics depend, in addition to the log itself. */
 export interface LogContext {
   /** Number of the version to which the log belongs. */
   readonly step: number;

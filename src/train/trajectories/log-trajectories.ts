@@ -37,8 +37,8 @@ export async function logTrajectories(
     readonly model: TrainedModel;
     readonly split: string;
     /**
-     * Number of the version under which to store the groups. If null, the version that generated them, or else the
-     * newest version.
+     * Number of the version under which to store the groups. Null to use the version that generated them, or if there
+     * is no such version, the newest one.
      */
     readonly step: number | null;
     readonly summary: LogSummary;

@@ -1,5 +1,5 @@
-// Announces changes within one process, and wraps stores so that they announce their changes after the commit. That
-// suffices for a database with a single server. If several servers share a database, the database sends announcements
+// Announces changes within one process, and wraps stores so that they announce their changes after the commit. A
+// database with a single server needs no more. If several servers share a database, the database sends announcements
 // between them.
 import {
   type AnnouncedKind,

@@ -105,7 +105,7 @@ export async function readAutomaticProgress(
   };
 }
 
-/** Maximum number of jobs that the progress lists. A rule cannot create more in a day. */
+/** Maximum number of jobs in a rule's progress. A rule cannot create more in a day. */
 const jobsMax = 10_000;
 
 /**

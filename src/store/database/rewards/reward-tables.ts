@@ -59,7 +59,7 @@ export interface RuleJobTable {
 
 export interface JobSourceTable {
   readonly job_id: string;
-  /** Position of the answer's feedback in the order of the groups in the job. */
+  /** Position of the answer among all answers of the job, in the order of the job's groups. */
   readonly sequence: number;
   readonly model_id: string;
   /** Id of the judged answer, as `answerId` returns it. */

@@ -6,7 +6,7 @@ import type { Schema } from "../schema.ts";
 /**
  * Adds completions to the counts of their rollouts. The caller has locked the rows of their models.
  *
- * @returns the ids of those rollouts that are open; the others ended before the completions did
+ * @returns the ids of the rollouts that are still open; the other rollouts ended before their completions
  */
 export async function countCalls(
   transaction: Transaction<Schema>,

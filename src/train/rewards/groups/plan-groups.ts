@@ -53,8 +53,8 @@ function planPrompt(input: PlanInput, judged: readonly JudgedAnswer[]): PromptPl
   for (const answer of judged) {
     const { planned, score, records } = answer;
     if (typeof planned !== "string") answers.push(planned);
-    // Reports an unused answer only if there is feedback on this answer itself. Other answers are in the list only
-    // because feedback on another answer says that it is better.
+    // Reports an unused answer only if there is feedback on this answer itself. Some answers are in the list only
+    // because feedback says that another answer is better.
     else if (score.feedback.length + records.length > 0)
       leftOut.push(leftOutAnswer(input, answer, planned, score, records.length));
   }

@@ -85,8 +85,8 @@ function planPrompt(input: PlanInput, order: Order, answers: readonly JudgedAnsw
     const corrected = correctedSides(input, order, answer, { isJudged });
     sides.push(...corrected.sides);
     const isInOne = isJudged || corrected.sides.length > 0;
-    // Reports an unused answer only if there is feedback on this answer itself. Other answers are in the list only
-    // because feedback on another answer says that it is better.
+    // Reports an unused answer only if there is feedback on this answer itself. Some answers are in the list only
+    // because feedback says that another answer is better.
     if (isInOne || answer.score.feedback.length + answer.records.length === 0) continue;
     const reason = corrected.fault ?? ratingFault(answer, planned, order);
     leftOut.push(leftOutAnswer(input, answer, reason, answer.score, answer.records.length));

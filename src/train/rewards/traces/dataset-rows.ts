@@ -66,7 +66,7 @@ function preferences(leaveOut: LeaveOut): RowCollector {
   };
 }
 
-/** Returns the hash of each beginning of a list of messages, the shortest first. */
+/** Returns a hash for each prefix of a list of messages, the shortest prefix first. */
 function hashesOf(messages: readonly ExactJsonObject[], tools: ExactJson): readonly string[] {
   let last = exactJsonText(tools);
   return messages.map((message) => (last = hashAfter(last, message)));

@@ -83,8 +83,8 @@ export class AnswerTally {
 }
 
 /**
- * Returns text that is equal for equal last answers: the answer's tokens, or without tokens its text, tool calls and
- * reasoning. Returns null if the trajectory has no answer.
+ * Returns a text that is equal for equal last answers. It contains the answer's tokens, or if none were recorded, its
+ * text, tool calls and reasoning. Returns null if the trajectory has no answer.
  */
 function lastAnswer({ messagesAndChoices: items }: Trajectory): string | null {
   const item = items.findLast((one) => asChoice(one) !== null || one["role"] === "assistant");

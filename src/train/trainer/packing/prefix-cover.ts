@@ -1,6 +1,6 @@
-// Divides the rows of a prefix tree into the groups for which the fewest tokens are computed. Attention supports one
-// prefix per group. A group's prefix is therefore one path down the tree, and each of its rows branches off that path
-// at some node.
+// Divides the rows of a prefix tree into groups, so that as few tokens as possible must be computed. Attention supports
+// one prefix per group. A group's prefix is therefore one path down the tree, and each of its rows branches off that
+// path at some node.
 
 /** Tree of rows (lists of tokens) by their common prefixes. Each leaf is one row. */
 export interface RowTree<Row> {

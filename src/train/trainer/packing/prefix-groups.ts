@@ -1,6 +1,6 @@
 // Groups sequences with common prefixes, so that the trainer computes shared tokens once. Each group has one prefix,
-// from which its rows branch off. Answers to one prompt do so at the prefix's end, turns of one trajectory at different
-// positions.
+// from which its rows branch off. Answers to one prompt branch off at the prefix's end, turns of one trajectory at
+// different positions.
 import type { TrainingSequence } from "../trainer.ts";
 import { type RowTree, coverRows } from "./prefix-cover.ts";
 
@@ -74,8 +74,8 @@ export function computedTokenCount(group: PrefixGroup<PackedSequence>): number {
 }
 
 /**
- * Turns sequences into rows, sorted so that rows with common prefixes are adjacent. A sequence that is a prefix of a
- * longer one joins that one's row.
+ * Turns sequences into rows, sorted so that rows with common prefixes are adjacent. If a sequence is a prefix of a
+ * longer one, both are in the same row.
  */
 function toRows<Sequence extends PackedSequence>(sequences: readonly Sequence[]): readonly Row<Sequence>[] {
   const sorted = sequences

@@ -150,8 +150,8 @@ type Batch = readonly Pick<PlannedSequence, "tokenCount">[];
 
 /**
  * Selects the sequences that the base model computes too, to measure the policy's distance from it. Takes the first
- * sequences of each batch, as long as all sequences taken have at most the share `share` of all tokens so far. If none
- * fits, takes the job's shortest sequence.
+ * sequences of each batch, as long as the selected sequences contain at most the fraction `share` of the tokens so far.
+ * If none fits, takes the job's shortest sequence.
  *
  * @param share in [0, 1]; 1 selects all sequences, 0 none
  * @returns for each batch, the indices of its selected sequences

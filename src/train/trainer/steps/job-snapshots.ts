@@ -97,8 +97,8 @@ export class JobSnapshots {
   }
 
   /**
-   * Takes a snapshot if enough time has passed since the last one, compared with the time that the last one took.
-   * Returns true if it took one.
+   * Takes a snapshot if the time since the last one is long in proportion to the time that the last one took. Returns
+   * true if it took a snapshot.
    */
   async offer(trainer: Pick<Trainer, "saveState">, past: PastSteps, signal: AbortSignal): Promise<boolean> {
     const { share, clock, note } = this.#options;

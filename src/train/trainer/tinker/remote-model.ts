@@ -312,7 +312,10 @@ function requireAccepted(reply: Reply, what: string): void {
   throw refusalOf(reply, what);
 }
 
-/** Largest log-probability that is accepted, in nats, because rounding can make one slightly positive. */
+/**
+ * Largest accepted log-probability, in nats. It is above 0, because rounding can make a log-probability slightly
+ * positive.
+ */
 const roundedMax = 1e-3;
 
 function logprobsOf(reply: Reply, data: readonly Datum[], what: string): readonly Float32Array[] {
