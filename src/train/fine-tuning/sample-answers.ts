@@ -28,7 +28,7 @@ export interface GradedAnswer {
   readonly grade: Grade;
 }
 
-/** The graded answers to one item. Without answers, `fault` says why. */
+/** The graded answers to one item. If there are none, `fault` contains the reason. */
 export interface GradedItem {
   readonly item: ReinforcementItem;
   readonly answers: readonly GradedAnswer[];

@@ -14,7 +14,7 @@ const fixed = {
   answerTokensMax: 1024,
   /** Maximum number of items that an evaluation uses. It takes the first items of the validation file. */
   evaluatedMax: 64,
-  /** Wait in milliseconds before a request is repeated that was refused because the server was too busy. */
+  /** Time in milliseconds to wait before repeating a request, if the server was too busy to answer it. */
   busyMs: 2000,
 };
 

@@ -90,7 +90,7 @@ export interface ReportDependencies {
 }
 
 /**
- * Number of event sequence numbers below 0 that are reserved for preparation events. The training's start event has
+ * Number of sequence numbers below 0 that are reserved for preparation events. The event for the start of training has
  * number 0.
  */
 const preparingEvents = 11;
@@ -141,8 +141,8 @@ export function createReport(
           requireFinite(data);
           await jobs.appendEvent(jobId, owner, tenth - preparingEvents, { type: "preparing", data });
         }
-        // A report that all lines are prepared does not count as progress for a later attempt. Otherwise, every first
-        // attempt would count as an attempt that made progress.
+        // If a report says that all lines are prepared, it does not count as progress. Otherwise, every first attempt
+        // would count as an attempt that made progress.
         const isFurther = count < total && count > (earlier?.prepared?.count ?? 0);
         await update({ prepared: { count, total }, endsAt: after(secondsLeft) }, isFurther);
         if (tenth > reportedTenth) onEvent();

@@ -10,7 +10,7 @@ import type { MessageRecord } from "../../base/domain/trajectory.ts";
  * True if a conversation is used only for evaluation. The result depends only on the first user message and the share,
  * so it is the same for all requests of a conversation.
  *
- * @param promptHash hash of the prompt's tokens, which decides if the prompt has no text
+ * @param promptHash hash of the prompt's tokens, which replaces the first user message if the prompt has no text
  */
 export function isHeldOut(prompt: RecordedPrompt, promptHash: string, share: number): boolean {
   const digest = createHash("sha256")

@@ -76,7 +76,7 @@ export async function judgeNextMessages(dependencies: MessageDependencies, task:
   }
 }
 
-/** Returns the turn that the answer of a chat completes. A chat with several choices has none. */
+/** Returns the turn that ends with the answer of a chat; none for a chat with several choices. */
 function answeredTurns(
   { requestId }: ListedCompletion,
   { prompt, choices }: CompletionContent,

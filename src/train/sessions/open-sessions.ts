@@ -1,5 +1,5 @@
 // Sessions of programs that use the Tinker API: who opened them, the models that they train, and the models from which
-// they sample. A session ends with its last heartbeat, and so do the training processes of its models.
+// they sample. If the heartbeats of a session stop, the session and the training processes of its models end.
 import type { Caller } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import { newUuid } from "../../base/domain/random.ts";

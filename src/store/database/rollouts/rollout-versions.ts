@@ -2,7 +2,7 @@
 import type { Transaction } from "kysely";
 import type { Schema } from "../schema.ts";
 
-/** Returns the steps of a model's versions to which open rollouts are pinned. */
+/** Returns the numbers of a model's versions to which open rollouts are pinned. */
 export async function stepsOfRollouts(
   transaction: Transaction<Schema>,
   modelId: string,

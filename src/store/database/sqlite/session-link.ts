@@ -1,5 +1,5 @@
 // Connects the event loop to a database session without blocking: the session's thread answers requests in order. The
-// worker pools of processes/ do not suit, because a connection has state and is never restarted automatically. Also,
+// worker pools of processes/ are unsuitable, because a connection has state and is never restarted automatically. Also,
 // terminating its thread while libsql runs would abort the process.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Worker, MessageChannel, receiveMessageOnPort, type MessagePort } from "node:worker_threads";
@@ -188,7 +188,7 @@ export class AnswerPort<Answer> {
     while (this.#readyCount > 0) {
       while (this.#isSliceExpired()) await nextTurn();
       if (this.#readyCount > 0) this.#takeNext();
-      // First lets the code run that waits for this answer, so that its time counts in this iteration.
+      // First runs the code that waits for this answer, so that the time of that code counts in this iteration.
       await Promise.resolve();
     }
     this.#isTaking = false;

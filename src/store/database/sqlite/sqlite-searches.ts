@@ -37,8 +37,8 @@ const interruptEveryMs = 20;
 
 /**
  * Number of statements after which a session replaces its connection. Until then, the session keeps all its statements.
- * If the garbage collector freed one during a search, SQLite would block the event loop, with the timers of time
- * limits, until the search ends.
+ * If the garbage collector freed one during a search, SQLite would block the event loop until the search ends, so the
+ * time limit of the search would have no effect.
  */
 const statementsMax = 100;
 

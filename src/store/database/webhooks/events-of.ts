@@ -16,8 +16,8 @@ export interface EventRecord {
 export type SubscribedWebhook = Pick<Webhook, "id" | "entity" | "projectId" | "feedbackType" | "recordsMax">;
 
 /**
- * Returns the events for a webhook. Each event contains records of one project, as many as the webhook accepts and as
- * fit into an event.
+ * Returns the events for a webhook. Each event contains records of one project, at most as many as the webhook accepts
+ * and an event can hold.
  */
 export function eventsOf(
   { entity, projectId, feedbackType, recordsMax }: SubscribedWebhook,

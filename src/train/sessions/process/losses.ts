@@ -41,7 +41,7 @@ export const lossOptions: { readonly [Name in LossName]: Readonly<Record<string,
 /**
  * Completes the options of a loss.
  *
- * @throws ServiceError `invalid` for an unknown option, a text, or a missing option
+ * @throws ServiceError `invalid` for an unknown option, an option that is a text, or a missing option
  */
 export function resolveLoss(name: LossName, sent: Readonly<Record<string, number | string>>): SessionLoss {
   const options = lossOptions[name];

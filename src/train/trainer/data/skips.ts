@@ -49,12 +49,12 @@ export class Skips {
     for (const reason of ofGroup) increase(this.#groups, reason);
   }
 
-  /** Number of groups in which some part is skipped, by reason. */
+  /** Number of groups with a skipped part, by reason. */
   get groups(): Readonly<Record<string, number>> {
     return Object.fromEntries(this.#groups);
   }
 
-  /** Number of trajectories of which some part is skipped, by reason. */
+  /** Number of trajectories with a skipped part, by reason. */
   get trajectories(): Readonly<Record<string, number>> {
     return Object.fromEntries(this.#trajectories);
   }

@@ -72,7 +72,7 @@ function pick(
   return Object.fromEntries(named.map(({ name }) => [name, tensors[name]]));
 }
 
-/** Returns the largest number of bytes of weights that a part of a model's programs reads. */
+/** Returns the maximum size in bytes of the weights that one part of a program reads. */
 export function streamedBytes(config: ModelConfig): number {
   const sizes = modelParameters(config).map((parameter) => float32Bytes([parameter]));
   const total = sizes.reduce((sum, size) => sum + size, 0);

@@ -1,5 +1,5 @@
-// Estimates how far the policy is from the sampling policy and from the base model, from the log-probabilities of one
-// step's tokens. Uses the estimators k1 and k3 of Schulman, "Approximating KL Divergence" (2020). Both are unbiased; k3
+// Estimates how far the policy is from the sampling policy and from the base model. Applies the estimators k1 and k3 of
+// Schulman, "Approximating KL Divergence" (2020), to the log-probabilities of one step's tokens. Both are unbiased; k3
 // has less variance and is never negative.
 import { mean } from "../../trajectories/statistics.ts";
 import { trainedIndices } from "../../trajectories/sequences.ts";

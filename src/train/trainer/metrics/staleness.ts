@@ -1,5 +1,5 @@
-// Computes how stale a job's trajectories are: how many versions the policies that generated them are behind the job's
-// start version. Pure.
+// Computes how stale a job's trajectories are: by how many versions the job's start version is newer than the policy
+// that generated a trajectory. Pure.
 import { mean } from "../../trajectories/statistics.ts";
 import type { Trajectory } from "../../../base/domain/trajectory.ts";
 import type { PolicyMetrics } from "./policy-metrics.ts";

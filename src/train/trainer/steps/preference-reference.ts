@@ -7,7 +7,7 @@ import type { PlannedMismatch, PreferencePlan, TrainingPlan } from "../plans/pla
 import type { Trainer } from "../trainer.ts";
 import type { JobSnapshots } from "./job-snapshots.ts";
 
-/** Adds the reference values that the loss needs to the batch of the step with this index. */
+/** Adds reference values to the batch of the step with this index, if the loss needs any. */
 export type WithReference = (index: number, batch: OptimizerBatch) => Promise<OptimizerBatch>;
 
 const referenceName = "reference-logprobs";

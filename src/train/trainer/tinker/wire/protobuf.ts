@@ -1,4 +1,4 @@
-// Fields of protocol buffer messages by their numbers. Messages of this folder are read and written without a schema.
+// Reads and writes the fields of protocol buffer messages by their numbers, without a schema.
 import { BinaryReader, BinaryWriter, WireType } from "../../../../lib/protobuf/wire.ts";
 
 /** Encodes a length-delimited field. A message is the concatenation of its fields. */
