@@ -55,7 +55,7 @@ export function takeFileLock(file: string): { release(): void } {
   return takeDataLock(file);
 }
 
-/** Returns how to open the configured database, by the kind of its URL. */
+/** Returns the location of the configured database. Its URL decides between PostgreSQL and SQLite. */
 export function databasePlace({ server }: Pick<HoneConfig, "server">): DatabasePlace {
   const { databaseUrl } = server;
   return databaseUrl !== null && isPostgresUrl(databaseUrl)

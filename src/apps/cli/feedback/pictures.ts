@@ -12,8 +12,9 @@ export interface Bar {
 }
 
 /**
- * Returns a line per bar: its name, its count, and a bar in proportion to the greatest count. @param width maximum
- * width of a line, in cells
+ * Returns a line per bar: the name, the count, and a bar whose length is proportional to the count.
+ *
+ * @param width maximum width of a line, in cells
  */
 export function drawBars(bars: readonly Bar[], width: number): readonly string[] {
   const names = bars.map(({ name }) => shortened(name, Math.max(8, Math.floor(width / 3))));

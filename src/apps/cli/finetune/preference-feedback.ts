@@ -9,7 +9,7 @@ import { hasTerms, readTerms, type TermFlags } from "../rules/term-flags.ts";
 
 export interface FeedbackFlags extends JsonFlag, TermFlags {
   readonly rule?: string;
-  /** Type and path of corrections; true if the flag is given without a value. */
+  /** Feedback that contains corrected answers, as `type:path`; true if the flag is given without a value. */
   readonly corrections?: string | true;
   readonly since?: string;
   readonly versionAgeMax?: string;

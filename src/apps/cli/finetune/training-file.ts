@@ -1,5 +1,4 @@
-// Code shared by commands that train on a file: the upload, which is deleted once the job exists, and the flags for
-// optimizer steps.
+// Code shared by commands that train on a file: a temporary upload of the file, and the flags for optimizer steps.
 import { openAsBlob } from "node:fs";
 import { basename } from "node:path";
 import { InvalidArgumentError } from "commander";

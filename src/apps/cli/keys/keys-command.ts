@@ -39,7 +39,7 @@ export function addKeysCommand(program: Command): void {
     command
       .option("--data <folder>", "the server's data folder (HONE_DATA; default .hone)")
       .option("--json", "print JSON");
-  /** Adds the flags of a key. `suffix` takes the default of a new key and returns the end of the flag's description. */
+  /** Adds the flags of a key. `suffix` returns the end of a flag's description, from the default for a new key. */
   const withChoices = (command: Command, suffix: (usual: string) => string): Command =>
     withData(command)
       .option(

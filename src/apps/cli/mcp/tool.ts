@@ -43,7 +43,7 @@ export interface Tool {
   readonly register: (server: McpServer, host: ToolHost) => void;
 }
 
-/** Maximum number of concurrent calls; further calls fail. A client that makes more calls does not wait for results. */
+/** Maximum number of concurrent calls; further calls fail. Only a client that never waits for results exceeds it. */
 const runningMax = 32;
 /** Maximum length of a result as JSON, in characters. Clients put results into a model's context. */
 const resultLengthMax = 200_000;

@@ -37,7 +37,7 @@ export type InputOf<R extends Route> = Pick<
 >;
 
 export interface CallOptions extends RequestOptions, Pick<Request, "form" | "upload" | "accept"> {
-  /** For a POST route: true if the request may safely be sent twice. Requests with other methods always may be. */
+  /** For a POST route: true if it is safe to send the request twice. For other methods, it is always safe. */
   readonly isRepeatable?: boolean;
   /** For answers as bytes: called with the answer's size if the server gives it. */
   readonly onByteCount?: ((byteCount: number) => void) | undefined;

@@ -37,7 +37,7 @@ export class CheckpointCalls extends CallGroup {
    * Streams a version's files as a tar archive: a PEFT folder, the base model with the adapter merged into its weights,
    * or either of them as a GGUF file.
    *
-   * @param choice format, or format and number type of a GGUF file
+   * @param choice name of the format, or the route's query, which can also choose the number type of a GGUF file
    */
   export(
     modelId: string,

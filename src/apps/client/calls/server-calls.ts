@@ -1,5 +1,5 @@
-// Calls for the state of the server. Health checks are not retried: a problem is an immediate error, whose body has
-// the findings.
+// Calls for the state of the server. Health checks are not retried: if the server is unhealthy, the call throws at
+// once, and the body of the error has the findings.
 import type { LogLine, ServerSummary } from "../api.ts";
 import type { RequestOptions } from "../connection.ts";
 import { CallGroup } from "./call-group.ts";

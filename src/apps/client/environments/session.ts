@@ -140,5 +140,5 @@ export class EnvironmentSession {
   }
 }
 
-/** Maximum time in milliseconds to wait until the server confirms the end. It is slow only while it computes a step. */
+/** Maximum time in milliseconds to wait until the server confirms the end. Only a server in mid-step needs long. */
 const closeMsMax = 5000;

@@ -97,7 +97,7 @@ async function verdict<Task>(
     const scores = await ask(options, context, { messages, schema, seed: seedOf(context.seed, tried) })
       .then(read)
       .catch((error: unknown) => passing(error, context.signal));
-    // The scores are in the shown order; converts them to the callers' order.
+    // Converts the scores from the shuffled order, in which the judge saw the attempts, to the caller's order.
     if (typeof scores !== "string") return indices.map((index) => scores[order.indexOf(index)]);
     why = scores;
     if (tried + 1 < attempts) await context.hone.platform.sleep(retryMs * 2 ** tried, context.signal);
@@ -193,7 +193,7 @@ function attempt(index: number, text: string): string {
   return `<attempt name="${name}">\n${text.replaceAll(/<(\/?attempt)/gi, "< $1")}\n</attempt>`;
 }
 
-/** Returns a line per message: first of the main conversation, then of sub-agents and branches. */
+/** Returns a line per message. The main conversation comes first, followed by those of sub-agents and branches. */
 function linesOf({ trajectory }: Rollout): readonly string[] {
   return trajectory.histories.flatMap(({ items }) =>
     items.map((item) => lineOf((item["message"] ?? item) as JsonObject)),

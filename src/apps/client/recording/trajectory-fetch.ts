@@ -7,7 +7,7 @@ export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promi
 /** A parsed JSON object, with the field names of the API. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Base URL with `/v1`, and a key; null to send none. */
+/** Base URL with `/v1`, and a key. If the key is null, none is sent. */
 export interface Target {
   readonly baseURL: string;
   readonly apiKey: string | null;

@@ -74,7 +74,7 @@ export async function openMcpClient(source: McpSource, timeout: number): Promise
       stderr: "pipe",
       ...(cwd === undefined ? {} : { cwd }),
     });
-    // Safe cast: with `pipe`, it is a readable stream. It must be read, or else the process would wait.
+    // Safe cast: with `pipe`, `stderr` is a readable stream. If nobody read it, the process would block at a full pipe.
     const errors = started.stderr as { on(event: "data", take: (data: Uint8Array) => void): void } | null;
     errors?.on("data", (data) => (said = `${said}${new TextDecoder().decode(data)}`.slice(-saidMax)));
     return started;

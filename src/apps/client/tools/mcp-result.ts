@@ -4,7 +4,7 @@
 export function textOfResult(result: unknown): { readonly text: string; readonly isError: boolean } {
   const { content, structuredContent, isError } = objectOf(result);
   const blocks = Array.isArray(content) ? content.map(textOfBlock) : [];
-  // The protocol recommends that a structured result is repeated as text.
+  // The protocol recommends repeating a structured result as text, so it is used only if there is no text.
   const text =
     blocks.length === 0 && structuredContent !== undefined
       ? JSON.stringify(structuredContent)

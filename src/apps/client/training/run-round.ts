@@ -71,8 +71,8 @@ export async function runRound<Task>(
       .first();
     const settings = roundConfig(chosen, {
       groupCount: groups.filter(hasSpread).length,
-      // Versions without training and the initial version have no learning rate, so the newest version that has one is
-      // used.
+      // The initial version has no learning rate, and neither has a version whose job trained on nothing. So the newest
+      // version that has a learning rate is used.
       metrics: newest.data.find(({ metrics: known }) => "loss/learning_rate" in known)?.metrics ?? {},
     });
     const jobId = await model.train(bodies, settings, { signal });
@@ -81,7 +81,7 @@ export async function runRound<Task>(
   }
 }
 
-/** Number of newest versions that are searched for a learning rate; only a few consecutive rounds train nothing. */
+/** Number of newest versions that are searched for a learning rate. Rarely do more consecutive rounds train nothing. */
 const versionsSeen = 20;
 
 const logAttemptsMax = 3;

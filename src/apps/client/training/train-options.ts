@@ -75,7 +75,7 @@ export interface TrainOptions<Task> {
   /** Scores a task's rollouts by comparing them. The scores are added to the rewards. */
   readonly judge?: Judge<Task>;
   readonly validation?: ValidationOptions<Task>;
-  /** Name of the run. Runs with different names count their rounds separately; a model has one run without a name. */
+  /** Name of the run. Each run counts its rounds separately; all calls without a name belong to the same run. */
   readonly run?: string;
   /** Resumes after the rounds that the server has already stored; default true. */
   readonly resume?: boolean;

@@ -9,7 +9,7 @@ export interface ChartState {
   readonly axis: Axis;
   /** Shown part of the x axis; null for the whole. */
   readonly zoom: readonly [from: number, to: number] | null;
-  /** Words that the labels of the shown curves contain; empty for all curves. */
+  /** Search text: only curves whose labels contain its words are shown; empty for all curves. */
   readonly find: string;
   /** Labels of pinned curves. */
   readonly pins: readonly string[];

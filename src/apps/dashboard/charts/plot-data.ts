@@ -41,8 +41,8 @@ export function plotData(
 }
 
 /**
- * Returns the range of an axis. If there is a single value, or the values differ only by rounding, the range is as wide
- * as the value and has it in the middle; for 0, or without padding, it is 1 wide.
+ * Returns the range of an axis. If all values are equal except for rounding, the range has the value in the middle, and
+ * its width is the value itself. For the value 0, or without padding, its width is 1.
  */
 export function paddedRange(min: number, max: number, padding: number): [number, number] {
   if (max - min > 1e-9 * Math.max(Math.abs(min), Math.abs(max))) {

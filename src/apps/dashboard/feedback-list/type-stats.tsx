@@ -11,7 +11,7 @@ import { conditionOf, type FeedbackFilters } from "./feedback-query.ts";
 const everyMs = 15_000;
 /** Maximum numbers of types, of paths of a type, and of values of a path that are shown. */
 const [typesMax, pathsMax, valuesMax] = [9, 2, 5];
-/** Payload paths of a reaction whose values repeat those of another path. */
+/** Payload paths of reactions that are not shown, because they only repeat the values of another path. */
 const repeated = /^payload\.(alias|detoned|detoned_alias)$/;
 
 export function TypeStats({

@@ -43,7 +43,7 @@ export function jobGroups(groups: readonly Line[], rows: readonly Line[]): reado
     Object.fromEntries(Object.entries(line).filter(([name]) => !names.has(name)));
   return groups.map((group, index) => ({
     ...without(group, groupPlace),
-    // An export nests the client's own fields of a group.
+    // In an export, `extra` contains the additional fields that the client gave to a group.
     ...(group["extra"] as Line | undefined),
     trajectories: rows.filter((row) => row["group_index"] === index).map((row) => without(row, rowPlace)),
   }));

@@ -9,7 +9,7 @@ export function RawJson({ value }: { readonly value: unknown }) {
       await navigator.clipboard.writeText(JSON.stringify(value, null, 2));
       setCopied("Copied.");
     } catch {
-      // Browsers allow copying only on pages from HTTPS or from this machine.
+      // Browsers allow copying only on pages that were loaded over HTTPS or from this machine.
       setCopied("The browser does not allow copying here; select the text and copy it.");
       setIsOpen(true);
     }

@@ -44,7 +44,7 @@ export function curvesOf(versions: readonly Checkpoint[]): readonly Curve[] {
     .filter(({ lines: [line] }) => line !== undefined && line.points.length > 0);
 }
 
-/** Returns a function that converts a version's value of a metric to a point; a missing value to no point. */
+/** Returns a function that converts a version's value of a metric to one point. A missing value gives no point. */
 function pointsOf(
   versions: readonly Checkpoint[],
 ): (version: Checkpoint, value: number | undefined) => readonly Point[] {

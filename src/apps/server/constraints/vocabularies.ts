@@ -14,10 +14,9 @@ import {
 import { builtInModel } from "../package.ts";
 
 /**
- * Returns the text of each token that answers may contain. Special tokens have no text, except for those that answer
- * parsers read.
+ * Returns the text of each token that answers may contain. Special tokens have no text, except those in `markIds`.
  *
- * @param markIds special tokens that answer parsers read
+ * @param markIds special tokens that the parsers of answers need, such as the start of a tool call
  */
 export function vocabularyOf(
   tokenizer: Tokenizer,

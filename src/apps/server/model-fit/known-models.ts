@@ -119,7 +119,7 @@ const graniteFields = (layers: number, intermediate: number): JsonObject => ({
   shared_intermediate_size: intermediate,
 });
 
-/** Returns the fields of a Granite hybrid: Mamba-2 layers, and attention without positions at these layers. */
+/** Returns the fields of a Granite hybrid: attention without positions at the given layers, Mamba-2 at all others. */
 const hybridFields = (
   layers: number,
   attention: readonly number[],

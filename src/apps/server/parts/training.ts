@@ -72,14 +72,14 @@ export async function buildTraining(context: ServerContext, models: Models, star
     folder,
     clock,
     settings: settings.models,
-    // Only logged, because the import is already stored. If the engine is not running or refuses the version, requests
-    // to the version report that.
+    // An error is only logged, because the import is already stored. If the engine is not running or refuses the
+    // version, requests to the version report that.
     prepareVersion: (version, baseModel, by) =>
       prepareVersion(version, baseModel).catch((error: unknown) => {
         const fields = { ...by, err: error, modelId: version.modelId };
         logger.warn(fields, "an imported version could not be loaded yet");
       }),
-    // Only logged, because the deletion is repeated at the next version or the next start.
+    // An error is only logged, because the deletion is repeated at the next version or the next start.
     onNewVersion: (modelId, by) =>
       olderVersions.deleteOf(modelId).catch((error: unknown) => {
         logger.warn({ ...by, err: error, modelId }, "older versions could not be deleted");

@@ -1,9 +1,11 @@
 // Scopes of an API key: the kinds of work that it permits, and optionally one project.
 
 /**
- * Kinds of work that a key can permit. `chat` permits asking models for answers, `train` reading and changing models,
- * jobs and training data, and `feedback` reading and changing feedback and traces. `read` permits reading everything
- * and changing nothing.
+ * Kinds of work that a key can permit.
+ * * `chat`: ask models for answers.
+ * * `train`: read and change models, jobs and training data.
+ * * `feedback`: read and change feedback and traces.
+ * * `read`: read everything, but change nothing.
  */
 export const keyScopes = ["chat", "train", "feedback", "read"] as const;
 

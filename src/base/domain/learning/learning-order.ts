@@ -4,7 +4,7 @@ import { type FieldValues, integer, number, setOf } from "../resources/fields.ts
 import type { CorrectionTerm } from "../rewards/preference-order.ts";
 import { type RewardRule, unitScale } from "../rewards/reward-rule.ts";
 
-/** Kinds of signals: ratings of answers, edited answers, and judged replies of the user to an answer. */
+/** Kinds of signals: ratings of answers, edited answers, and users' replies to answers, which a judge rates. */
 export const learningSignals = ["ratings", "edits", "next_message"] as const;
 export type LearningSignal = (typeof learningSignals)[number];
 

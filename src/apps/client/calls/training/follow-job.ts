@@ -72,10 +72,7 @@ function mayPass(error: unknown): error is HoneError {
 /** Codes of errors that a retry may resolve, raised by this client or sent in a stream. */
 const passing: readonly string[] = ["connection", "timeout", "overloaded", "unavailable", "cancelled"];
 
-/**
- * Returns the message of an error's cause, which says why a connection failed or was lost; without a cause, that of
- * the error.
- */
+/** Returns why a connection failed or was lost: the message of the error's cause, or else the error's own message. */
 function reasonOf({ cause, message }: HoneError): string {
   if (!(cause instanceof Error)) return message;
   return cause.cause instanceof Error ? cause.cause.message : cause.message;

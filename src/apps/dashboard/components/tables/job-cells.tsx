@@ -20,7 +20,7 @@ export function ModelName({ name }: { readonly name: string }) {
   );
 }
 
-/** A reward of the job before and after it, with the change. By default, it is the first of the job's rewards. */
+/** A reward before and after the job, and the change. By default, it is the first of the job's rewards. */
 export function JobReward({ job, metric }: { readonly job: TrainingJob; readonly metric?: string }) {
   const found =
     metric === undefined ? job.rewards[0] : job.rewards.find((reward) => reward.metric === metric);
