@@ -374,7 +374,7 @@ export interface TrajectoryOutlineTable {
   readonly part: number;
   readonly group_index: number;
   readonly item_index: number;
-  /** JSON with those fields of the summary that have no column of their own. */
+  /** JSON with all fields of the summary that have no column of their own. */
   readonly content: string;
 }
 
@@ -460,7 +460,7 @@ export interface RecordedCompletionTable {
   readonly ended_at: string;
   readonly byte_count: number;
   readonly is_whole: number;
-  /** JSON with those fields of the completion's summary that have no column of their own. */
+  /** JSON with all fields of the completion's summary that have no column of their own. */
   readonly outline: string;
   /** Id of the last piece of the completion's messages; null if no pieces contain messages. */
   readonly message_piece: string | null;

@@ -31,7 +31,7 @@ export class Notifier {
       const wake = (): void => woken.abort(waitOver);
       this.#wake = wake;
       signal.addEventListener("abort", wake, { once: true });
-      // `sleep` rejects only if its signal aborts, which is how a notification wakes it.
+      // `sleep` rejects only if its signal aborts. A notification aborts the signal to end the wait.
       await this.#clock.sleep(timeoutMs, { signal: woken.signal }).catch(() => undefined);
       signal.removeEventListener("abort", wake);
       this.#wake = null;

@@ -18,7 +18,7 @@ import { saveVersion, type VersionWish } from "./save-version.ts";
 import type { SaveRequest, SessionDependencies } from "./session-requests.ts";
 import { startWeights } from "./start-weights.ts";
 
-/** Parts of the sessions that operations use. */
+/** Objects of the training sessions that are needed for operations on models. */
 export interface OperationParts {
   readonly futures: Futures;
   readonly sessions: OpenSessions;

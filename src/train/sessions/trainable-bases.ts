@@ -15,7 +15,7 @@ export class TrainableBases {
       this.#dependencies.requireLive(baseModel);
       return true;
     } catch {
-      // The error says why; a request to train reports it.
+      // Ignores the reason. A request to train on this base model reports it.
       return false;
     }
   }

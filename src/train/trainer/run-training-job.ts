@@ -250,8 +250,8 @@ function snapshotsOf(
 }
 
 /**
- * Opens a trainer after the last step that an earlier attempt saved, and returns the steps up to it. Without a saved
- * step, opens a trainer on the start version.
+ * Opens a trainer in the state after the last step that an earlier attempt saved, and returns the steps up to it.
+ * Without a saved step, opens a trainer on the start version.
  */
 async function resumeTrainer(
   trainers: TrainerProvider,

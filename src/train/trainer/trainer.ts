@@ -197,7 +197,7 @@ export interface Trainer {
   ): Promise<ForwardResult>;
   /**
    * Adds the gradient of the loss over all of `data` to the accumulated gradient. The trainer may split the sequences
-   * into microbatches that fit into its memory; the result is that of one batch.
+   * into microbatches that fit into its memory; the gradient is the same as without splitting.
    */
   forwardBackward(
     data: readonly TrainingSequence[],

@@ -27,7 +27,7 @@ export interface RolloutTable {
   readonly ended_at: string | null;
   /** JSON of the outcome; null unless the rollout is finished. */
   readonly outcome: string | null;
-  /** JSON with those fields that have no column of their own. */
+  /** JSON with all fields that have no column of their own. */
   readonly content: string;
   readonly call_count: number;
   readonly token_count: number;

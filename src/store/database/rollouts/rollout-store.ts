@@ -25,7 +25,7 @@ export function createRolloutStore({ queries: database, isMissingParent }: Conne
       database
         .transaction()
         .execute(async (transaction) => {
-          // Locks the list first, so that the count of open rollouts includes all others.
+          // Locks the list before counting, so that concurrent requests cannot exceed the limit together.
           const sequence = await nextSequence(transaction, "rollouts");
           const { count } = await transaction
             .selectFrom("rollouts")

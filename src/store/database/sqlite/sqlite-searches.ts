@@ -57,7 +57,7 @@ export class SearchSession {
   #opening: Promise<Database> | null = null;
   #running: Promise<unknown> = Promise.resolve();
   #isClosed = false;
-  /** Every statement that was prepared on the open connection (`statementsMax`). */
+  /** All statements that were prepared on the open connection; at most `statementsMax`. */
   #statements: Statement[] = [];
 
   constructor(file: string) {

@@ -65,7 +65,7 @@ export interface PlanInput {
   readonly records: readonly FeedbackRecord[];
   /** Returns the recorded call with this request id; undefined if there is none. */
   readonly callOf: (requestId: string) => RecordedCall | undefined;
-  /** Returns the feedback records on this answer on which earlier jobs have trained, each as its `feedbackMark`. */
+  /** Returns the marks (`feedbackMark`) of this answer's feedback records that earlier jobs used for training. */
   readonly trainedOn: (answer: AnswerKey) => ReadonlySet<string>;
   /** Number of the oldest version whose answers may be trained on. */
   readonly stepMin: number;

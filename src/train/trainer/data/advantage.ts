@@ -87,7 +87,7 @@ function balance(advantage: number, advantageBalance: number): number {
   return advantage;
 }
 
-/** Returns the mean over all trained tokens of a value that is the same for all tokens of a sequence. */
+/** Averages a value over all trained tokens. All tokens of a sequence have the same value. */
 function tokenMean(sequences: readonly WeightingInput[], values: readonly number[]): number {
   let sum = 0;
   let count = 0;

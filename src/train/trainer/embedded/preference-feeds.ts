@@ -14,8 +14,8 @@ export interface PreferenceTerms {
   /** For each sequence, the factor with which its tokens count in the margin of its preference. */
   readonly factors: ReadonlyMap<TrainingSequence, number>;
   /**
-   * Summand of each sequence in the margin of its preference. Only sequences of preferences that span several
-   * microbatches have an entry.
+   * Contribution of each sequence to the margin of its preference. Contains only the sequences of preferences that span
+   * several microbatches.
    */
   readonly margins: ReadonlyMap<TrainingSequence, number>;
 }

@@ -96,8 +96,8 @@ export function paddedRows(segments: readonly Segment[]): PaddedRows {
 }
 
 /**
- * Returns, for each token of the list, its position after each part is padded to rows of equal length and the parts are
- * concatenated.
+ * Pads each part of the list to rows of equal length, and concatenates the parts. Returns the new position of each
+ * token of the list.
  *
  * @param parts segments that together are the whole list, in order; each part is padded to its own length
  */

@@ -55,7 +55,7 @@ export interface PreferencePlan {
    * estimated. Empty for other losses.
    */
   readonly mismatches: readonly (readonly PlannedMismatch[])[];
-  /** Reads mismatches as sequences, in which the tokens of the answers are trained. */
+  /** Reads mismatches as sequences, in which the tokens of the answers are trained on. */
   readonly readMismatches: (mismatches: readonly PlannedMismatch[]) => OptimizerBatch;
 }
 

@@ -219,9 +219,7 @@ export class JobSnapshots {
     return JSON.stringify(this.#options.key);
   }
 
-  /**
-   * Removes incomplete files, and trainer states without a snapshot file. The process died before it wrote that file.
-   */
+  /** Removes the files and trainer states of snapshots that were not complete when a process died. */
   async #removeIncomplete(): Promise<void> {
     const { artifacts, workFolder, runKey } = this.#options;
     const files = await namesIn(workFolder);
