@@ -1,10 +1,14 @@
-// Attempts on the routes of rollouts, learning, uploads in parts, traces and the Tinker API, as in `entity-routes`.
+// Attempts of a caller to access another entity's rollouts, learning, uploads in parts, traces and Tinker API. See
+// `entity-routes`.
 import { get, post, type Attempt } from "./entity-routes.ts";
 import type { Things } from "./two-entities.ts";
 
 const conversation = { messages: [{ role: "user", content: "Hi" }], max_tokens: 1 };
 
-/** Returns attempts by the owner of `own` on another entity's rollouts, learning, uploads, traces and training sessions. */
+/**
+ * Returns requests with which the owner of `own` tries to access another entity's rollouts, learning, uploads, traces
+ * and training sessions.
+ */
 export function agentAttempts(other: Things, own: Things): Readonly<Record<string, readonly Attempt[]>> {
   return {
     ...rolloutAttempts(other, own),
@@ -99,7 +103,7 @@ function traceAttempts(other: Things): Readonly<Record<string, readonly Attempt[
   const project = { "x-hone-project": projectId };
   return {
     "POST /v1/traces": [post("/v1/traces", { resourceSpans: [] }, 403, project)],
-    // The user name of Basic credentials names the project, not the header.
+    // The user name of the Basic credentials names the project. The header does not.
     "POST /api/public/otel/v1/traces": [
       post("/api/public/otel/v1/traces", { resourceSpans: [] }, 200, project),
     ],

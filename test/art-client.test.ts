@@ -71,7 +71,9 @@ function send(
   return call(server, exchange.method, path, { ...(body === undefined ? {} : { body }), headers });
 }
 
-/** Replaces the recorded replies in a request with the running server's own ones, so that training uses exact tokens. */
+/**
+ * Replaces the recorded replies in a request with replies of the running server, so that training uses exact tokens.
+ */
 function withChoices(
   body: any,
   choices: readonly { readonly question: string; readonly choice: unknown }[],

@@ -1,5 +1,5 @@
-// Tests the audit log of a running server: it is complete after a kill, and while it cannot be written, the server
-// refuses changes.
+// Tests the audit log of a running server. The log is complete after a kill. While the log cannot be written, the
+// server refuses changes.
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, renameSync, rmdirSync } from "node:fs";
 import { join } from "node:path";

@@ -23,7 +23,7 @@ async function listening(t: TestContext): Promise<{ readonly server: Server; rea
   return { server, calls };
 }
 
-/** Opens a connection. Returns the client's socket and the server's socket of this connection. */
+/** Opens a connection. Returns both of its sockets: the client's and the server's. */
 async function connected({ app }: Server): Promise<{ readonly client: Socket; readonly served: Socket }> {
   const accepted = once(app.server, "connection");
   const client = connect(Number(new URL(app.listeningOrigin).port), "127.0.0.1");
@@ -124,7 +124,7 @@ async function oneOfEach(server: Server): Promise<readonly RawRequest[]> {
 }
 
 /**
- * Sends the request, and disconnects during the server's wait with the 0-based number `waits`.
+ * Sends the request, and disconnects at one of the server's waits: the one with the number `waits`, counted from 0.
  *
  * @returns false if the server waits fewer times
  */

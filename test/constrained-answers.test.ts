@@ -73,7 +73,7 @@ const call = (name: string) => ({
   end: "</call>",
 });
 
-/** Returns the names of the calls in the text, which `separator` separates. */
+/** Returns the names of the calls in the text. The calls are separated by `separator`. */
 function callsIn(text: string, separator: string): readonly string[] {
   return text.split(separator).map((part) => {
     const [whole, name, json] = /^<call=(f|g)>(.*)<\/call>$/s.exec(part) ?? [];

@@ -10,7 +10,7 @@ import { keys } from "../src/api/http/testing/fake-server.ts";
 import { attemptsWith, openRoutes, type Attempt } from "./entity-routes.ts";
 import { fill, keyOf, namesOf, newWorld, recordOf, type Things, type World } from "./two-entities.ts";
 
-// Names of entities that have the same length, so that answers that contain them also have the same length.
+// Entity names of equal length, so that answers which contain them also have equal lengths.
 const [owner, bystander, asker, nobody] = ["theta", "gamma", "delta", "omega"] as const;
 
 let world: World;

@@ -55,8 +55,8 @@ export const openRoutes: readonly string[] = [
 ];
 
 /**
- * Returns the requests by the owner of `own` for another entity's things, by method and route as the server registers
- * them.
+ * Returns requests with which the owner of `own` tries to access another entity's things. The keys are method and
+ * route, as the server registers them.
  */
 export function attemptsWith(other: Things, own: Things): Readonly<Record<string, readonly Attempt[]>> {
   return {
@@ -658,7 +658,7 @@ function lists(url: string, { entity, project, name, modelId }: Things): readonl
   return [...queries, all, `${all}&after=`].map((query) => get(`${url}?${query}`, 200));
 }
 
-/** Returns names of another entity's models as a chat may write them, with the expected status of each. */
+/** Returns names of another entity's models, in the forms that a chat accepts, with the expected status of each. */
 export function modelNames(
   other: Things,
 ): readonly (Pick<Attempt, "status" | "statusOfNone"> & { name: string })[] {
@@ -826,7 +826,10 @@ function replacements(other: Things, own: Things): readonly Attempt[] {
   ];
 }
 
-/** Returns records of another entity's project, and of the caller's own project with ids of another entity in them. */
+/**
+ * Returns feedback records: some in another entity's project, and some in the caller's own project that contain ids of
+ * another entity.
+ */
 function records(
   other: Things,
   own: Things,

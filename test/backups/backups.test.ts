@@ -1,5 +1,5 @@
-// Tests that backups of a server that is written to and trains are consistent snapshots after a restore.
-// tools/bench/backups makes many of them.
+// Tests backups of a server while clients write to it and its model trains. Each restored backup must be a consistent
+// snapshot. tools/bench/backups makes many of them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { searchCount } from "../../src/base/domain/testing/search.ts";

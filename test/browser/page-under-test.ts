@@ -83,7 +83,7 @@ const watchLayout = `
   }).observe({ type: "layout-shift", buffered: true });
 `;
 
-/** Makes the page believe that its tab is hidden or visible. */
+/** Makes the page behave as if its tab were hidden or visible. */
 export async function setHidden(page: Page, isHidden: boolean): Promise<void> {
   await page.evaluate(`
     Object.defineProperty(document, "hidden", { value: ${isHidden}, configurable: true });

@@ -242,8 +242,8 @@ ${sentTable(rows.filter((row) => !isOfChat(row)))}`;
 function answerText(head: string, schema: Schema, context: Context): string {
   const rows = linkTo(schema, context) === null ? rowsOf(schema, "", context) : [];
   const rest = rows.filter((row) => !isSame(row, listFields));
-  // An answer that is a page of a list has all fields in `listFields`. If another answer has a single field that is
-  // equal to one of them, its table stays complete.
+  // A page of a list has all fields in `listFields`, which are left out of its table. Another answer may have a single
+  // field equal to one of them; its table stays complete.
   if (rows.length - rest.length < listFields.length) return `${head}\n\n${objectText(schema, context, rows)}`;
   const [[, type] = [], ...others] = rest;
   if (others.length === 0)

@@ -143,7 +143,7 @@ function othersOf({ additionalProperties, patternProperties }: Schema): Schema |
   return Object.values(patternProperties ?? {})[0] ?? null;
 }
 
-/** Returns the name of the type if an object or union has a title that can be a name; otherwise null. */
+/** Returns the title of an object or union if it can be the name of a type; otherwise null. */
 function nameOf({ title = "", properties = {}, anyOf }: Schema): string | null {
   if (!/^[A-Z]\w*$/.test(title)) return null;
   if (anyOf === undefined && Object.keys(properties).length === 0) return null;

@@ -76,7 +76,9 @@ The shell completes commands, flags and their values. It completes names of mode
 
 \`npm run docs\` generates this page from the code of the commands.`;
 
-/** Rows of the flags that most commands have. A command with another description of a flag has its own row. */
+/**
+ * Rows of the flags that most commands have. A command that describes such a flag differently has its own row for it.
+ */
 const sharedFlags: readonly string[] = addConnectionFlags(new Command())
   .option("--json", "print JSON")
   .options.map(flagRow);

@@ -1,4 +1,4 @@
-// An environment that answers as the echo environment of OpenEnv's template, for the blocks of pages.
+// For code blocks of the documentation: an environment that answers like the echo environment of OpenEnv's template.
 import { startSocketServer, type SocketServer } from "../../src/apps/client/testing/socket-server.ts";
 
 /** Starts the environment on a free port. The reward of a step is a tenth for each character, up to 1. */

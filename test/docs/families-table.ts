@@ -1,5 +1,5 @@
-// The table of model families in docs/guides/models.md, made from the fixtures whose tests prove it: goldens of
-// Transformers and PyTorch, GGUF files compared with llama.cpp, and chat templates.
+// The table of model families in docs/guides/models.md. It is generated from the test fixtures that prove it: goldens
+// of Transformers and PyTorch, GGUF files compared with llama.cpp, and chat templates.
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { systemClock } from "../../src/base/domain/clock.ts";

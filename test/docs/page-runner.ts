@@ -21,7 +21,7 @@ import { startEchoEnvironment } from "./echo-environment.ts";
 import { readBlocks, savedAs, type Block } from "./page-blocks.ts";
 
 const address = "http://127.0.0.1:8000";
-/** Address of an OpenEnv environment in the blocks of pages. */
+/** Address of an OpenEnv environment in the code blocks of pages. */
 const environmentAddress = "http://127.0.0.1:8001";
 /** Node 20 has WebSockets only with this flag. */
 const nodeFlags = "WebSocket" in globalThis ? [] : ["--experimental-websocket"];

@@ -30,7 +30,7 @@ for (const [processor, codes, precisions] of [
     ];
     const child = spawn(emulator, parameters, {
       stdio: ["ignore", "pipe", "pipe"],
-      // Removes preloaded libraries and tunables, which are for this machine, and the test context, through which the
+      // Removes settings for this machine (preloaded libraries and tunables), and the test context, through which the
       // tests would report to this process.
       env: {
         ...process.env,

@@ -85,7 +85,7 @@ export const modes: readonly Mode[] = [
 ];
 
 /**
- * Returns a clock by which calls seem to take anything from a millisecond to a second, so that the amount of work per
+ * Returns a clock that makes each call seem to take between a millisecond and a second, so that the amount of work per
  * step keeps changing.
  */
 function oddClock(): Clock {

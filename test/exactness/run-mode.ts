@@ -30,8 +30,8 @@ export type Answer = Readonly<{
 }>;
 
 /**
- * The server's limits, but without a prefix cache, and with calls that seem to take no time, so that prompts are
- * computed in the largest parts.
+ * The server's limits, but without a prefix cache. Calls seem to take no time, so prompts are computed in the largest
+ * parts.
  */
 const plainLimits: LoopOptions = {
   slotCountMax: 128,

@@ -34,8 +34,8 @@ const base = "there";
 const trainerCount = 2;
 
 /**
- * Number of requests that fail while a trainer is down. Because the waits between retries grow, the trainer is down for
- * about as many seconds.
+ * Number of requests that fail while a trainer is down. The waits between retries grow, so the trainer is down for
+ * about this number of seconds.
  */
 const awayCount = 4;
 const hangMs = 1500;

@@ -39,7 +39,7 @@ export interface TrainedFleetReport extends FleetFigures {
   readonly refusedCounts: Readonly<Record<string, number>>;
   readonly versionCount: number;
   readonly trainerIllnessCount: number;
-  /** Number of adapter loads that replicas were told to do. */
+  /** Number of requests that told replicas to load an adapter. */
   readonly loadCount: number;
   /** Descriptions of errors; empty if there are none. */
   readonly wrong: readonly string[];

@@ -1,4 +1,4 @@
-// Generates values that conform to a schema from the schema only, with combinations of fields that no list of examples
+// Generates values from a schema only. They conform to the schema, and combine fields in ways that no list of examples
 // contains.
 import type { Random } from "../../src/base/domain/random.ts";
 import { oneOf } from "./odd-values.ts";

@@ -24,7 +24,7 @@ export interface FuzzRequest {
   readonly leavesAfterMs: number | null;
 }
 
-/** Maximum delay before a disconnect, as by a cancel button, a deadline or a proxy. */
+/** Maximum delay before the client disconnects, as a cancel button, a deadline or a proxy would make it. */
 const leavingMsMax = 5;
 
 /**

@@ -18,7 +18,9 @@ export function withHeader(message: HttpMessage, name: string, value: string | n
   return { ...message, headers: value === null ? others : [...others, [name, value]] };
 }
 
-/** Returns the bytes of the whole request. Declares the body's length, unless a header already concerns it. */
+/**
+ * Returns the bytes of the whole request. Declares the body's length, unless the message already has a header about it.
+ */
 export function bytesOf(message: HttpMessage, random: Random): Buffer {
   const { method, target, version, lineEnd, body, isChunked } = message;
   const isFramed = message.headers.some(([name]) => /^(content-length|transfer-encoding)$/.test(name));

@@ -25,7 +25,7 @@ export function write(tree: JsonTree): string {
   return `{${tree.entries.map(([name, value]) => `${JSON.stringify(name)}:${write(value)}`).join(",")}}`;
 }
 
-/** Position of a value: an index of a list or an object. */
+/** Position of a value: its index in a list or an object. */
 export interface Place {
   readonly parent: Exclude<JsonTree, { kind: "raw" }>;
   readonly index: number;

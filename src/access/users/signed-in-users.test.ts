@@ -129,7 +129,7 @@ test("refuses an invalid token and names its fault", async (t) => {
   ];
   for (const [token, message] of refused)
     await assert.rejects(ofToken(token), { code: "unauthorized", message }, String(message));
-  // A token that expired 29 seconds ago is accepted, because the clocks of issuer and server may differ by 30.
+  // A token that expired 29 seconds ago is accepted: the server tolerates a clock difference of 30 seconds.
   assert.equal((await ofToken(from.token(claimsOf(from, { exp: now - 29 }))))?.owner, "ann@example.com");
 });
 

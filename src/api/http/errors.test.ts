@@ -1,5 +1,5 @@
-// Tests that answers to domain errors name fields as the client's request does, and that errors that cannot be
-// converted are answered too. The tests in statuses.test.ts cover the status of each error code.
+// Tests that an error answer names a field as the client's request does, and that an error which cannot be converted
+// still gets an answer. statuses.test.ts tests the status of each error code.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../base/domain/service-error.ts";

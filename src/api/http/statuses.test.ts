@@ -1,4 +1,5 @@
-// Every status that the service can answer. For each, a request produces it, and the answer has the common error body.
+// Tests every status that the service can return. A request produces the status, and its answer has the common error
+// body.
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { test } from "node:test";

@@ -22,7 +22,7 @@ interface World {
   readonly stores: Stores;
   readonly clock: FakeClock;
   readonly add: (id: string, receiver: Pick<Receiver, "url">, changes?: Partial<NewWebhook>) => Promise<void>;
-  /** Stores a feedback record with each of these ids, which causes events. */
+  /** Stores one feedback record for each id, in order to cause events. */
   readonly write: (...ids: readonly string[]) => Promise<void>;
   /** Resolves when the webhook's deliveries have reached the expected states. */
   readonly settled: (id: string, expected: readonly string[]) => Promise<void>;

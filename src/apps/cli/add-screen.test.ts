@@ -8,8 +8,8 @@ import { AddScreen } from "./add-screen.ts";
 const barPattern = new RegExp(["([█░]+) ?(.*?)(?=", ")"].join("\u001b"));
 
 /**
- * Returns a screen, its output, and a function that reports a number of downloaded megabytes, of 200, at a given
- * second.
+ * Returns a screen, its output, and a function `at`. That function sets the clock to a second, and reports the number
+ * of megabytes downloaded by then, of 200.
  */
 function opened(output: { readonly isTTY?: boolean; readonly columns?: number }) {
   let nowMs = 0;

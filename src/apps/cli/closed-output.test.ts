@@ -1,4 +1,4 @@
-// Tests of commands whose reader closes the pipe before they print, as real processes.
+// Tests, with real processes, of commands whose output pipe is closed before they print.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -302,7 +302,7 @@ test("stops the producer of an upload if the server does not accept it", async (
     const { state, ...given } = upload();
     const sent = new Connection({ baseUrl }).open({ ...post, body: undefined, upload: given });
     await assert.rejects(sent, HoneError);
-    // The chunk that is being produced is completed, then the producer ends.
+    // The producer completes its current chunk, then ends.
     for (let turn = 0; turn < 100 && state() === "begun"; turn++) await new Promise(setImmediate);
     return state();
   };

@@ -1,5 +1,5 @@
-// Checks that the client can call every operation of the API document, and that the calls of groups return what the
-// document describes.
+// Checks that the client can call every operation of the API document, and that methods of groups such as `hone.queues`
+// return what the document describes.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ApiDocument } from "../../api/http/testing/api-document.ts";

@@ -1,4 +1,4 @@
-// Tests of keys that are created in a data folder by commands and by a server's start: access, revocation and refused
+// Tests of keys that are created in a data folder, by a command or by a starting server: access, revocation and refused
 // operations.
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";

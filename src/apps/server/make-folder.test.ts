@@ -1,4 +1,4 @@
-// Tests that a folder that cannot be created causes an error message, not a hang.
+// Tests that a folder which cannot be created is reported as an error and does not make the program hang.
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { platform, tmpdir } from "node:os";

@@ -24,7 +24,7 @@ test("a plain request needs no feature", () => {
 test("only its own fields request a feature", () => {
   for (const [feature, requests] of Object.entries(featureRequests(plain))) {
     for (const request of requests) {
-      // The notation of JSON is requested together with JSON.
+      // A request can set the JSON notation only together with a constraint to JSON.
       const isOfJson = request.constraint?.kind === "json-object" && feature !== "constraint-json-object";
       assert.deepEqual(featuresOf(request), isOfJson ? ["constraint-json-object", feature] : [feature]);
     }

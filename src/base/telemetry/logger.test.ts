@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 
 /**
- * Runs a process whose child has written these texts. Returns its standard error, and the messages that it keeps in
+ * Runs a process that forwards these texts of its child. Returns its standard error, and the messages that it keeps in
  * memory.
  */
 function forwarded(texts: readonly string[]): { readonly errors: string; readonly kept: readonly string[] } {

@@ -18,7 +18,7 @@ function newFolder(t: TestContext): string {
   return folder;
 }
 
-/** Returns the number of dropped lines that the program has written to a file at its end. */
+/** Returns the number of dropped lines, which the program wrote to this file when it ended. */
 const droppedCountIn = (aliveFile: string): number => Number(readFileSync(aliveFile, "utf8"));
 
 interface Line {
@@ -50,7 +50,7 @@ test("does not block a program or its end on an unread pipe", { skip: noFifos() 
 
 test("does not block a program or its end on an unread socket", async (t) => {
   const alive = join(newFolder(t), "alive");
-  // Node makes the outputs of its children sockets, not pipes.
+  // Node connects the outputs of child processes to sockets, not to pipes.
   const child = spawn(process.execPath, [program, alive, String(manyLines)], {
     stdio: ["ignore", "ignore", "pipe"],
   });

@@ -136,7 +136,7 @@ for (const [field, value] of Object.entries({
   });
 }
 
-/** Returns scale · B A, the change that a module's matrices make to its weight. */
+/** Returns scale · B A, which the adapter adds to a module's weight. */
 function productOf(a: Float32Array, b: Float32Array, rank: number, scale: number): readonly number[] {
   const [inputSize, outputSize] = [a.length / rank, b.length / rank];
   return Array.from({ length: inputSize * outputSize }, (_, at) => {
@@ -404,7 +404,10 @@ test("refuses modules of other families over fused projections by name", () => {
 const multimodal = readModelConfig("test/fixtures/goldens/models/qwen3.5-images");
 const otherPart = "base_model.model.model.visual.blocks.0.attn.proj";
 
-/** Writes an adapter of a multimodal model with matrices of a module that sees images; B has one value everywhere. */
+/**
+ * Writes an adapter of a multimodal model. It has matrices for a module that processes images; all entries of B are
+ * `value`.
+ */
 function withOtherPart(value: number): string {
   const folder = mkdtempSync(join(scratch, "images-"));
   cpSync("test/fixtures/goldens/images-adapter", folder, { recursive: true });

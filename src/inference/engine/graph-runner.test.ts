@@ -35,10 +35,7 @@ const modelNames = [
   "olmo2",
   "gemma4",
 ];
-/**
- * Hash of the base weights, with which the hash in an adapter's configuration is compared; the same for all models of
- * this test.
- */
+/** Hash of the base weights of all models in this test. An adapter's configuration has a hash to compare with it. */
 const weightsHash = "b".repeat(64);
 const runners = new Map<string, ModelRunner>();
 

@@ -35,7 +35,7 @@ test("refuses changed parameters, and those of another entity or server", () => 
     own.refusalOf({ ...sealed, remote_host: "10.0.0.2" }, "acme"),
     own.refusalOf({ ...sealed, more: 1 }, "acme"),
     own.refusalOf(sealed, "other"),
-    // A new instance refuses the seal, because it did not make the seal itself, although it has the same secret.
+    // A new instance has the same secret but refuses the seal, because it did not make the seal itself.
     seals().refusalOf(sealed, "acme"),
     own.refusalOf({ ...sealed, [sealMember]: 7 }, "acme"),
     own.refusalOf({ ...sealed, [sealMember]: "9".repeat(12) + ".00" }, "acme"),

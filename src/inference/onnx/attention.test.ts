@@ -58,8 +58,8 @@ async function decodeSession({ kvHeads, queryHeads, headSize }: Heads): Promise<
 }
 
 /**
- * Computes the attention of rows with the same filled part in every call. The rest of their cache contains arbitrary
- * numbers.
+ * Computes the attention of rows. In every call, the filled part of their cache is the same, and the rest contains
+ * arbitrary numbers.
  */
 async function attend(
   session: Session,

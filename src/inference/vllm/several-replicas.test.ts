@@ -41,7 +41,7 @@ async function setUp(t: TestContext, count: number, settings: Partial<RemoteSett
 
 let lastId = 0;
 
-/** Returns token ids such that prompts which begin with different ids among them go to different replicas. */
+/** Returns token ids. Prompts that begin with two different ids of these go to different replicas. */
 const firsts = (count: number): readonly number[] =>
   Array.from({ length: count + 1 }, (_, first) => first)
     .filter((first) => first !== fatalTokenId)

@@ -1,4 +1,4 @@
-// Spans as the documents of each convention show them, beyond what the recorded exports contain.
+// Tests spans that the documents of each convention show but the recorded exports do not contain.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "../../base/domain/text/json.ts";

@@ -1,4 +1,5 @@
-// Spans that the named libraries exported, recorded from the unmodified packages, and the chats they must become.
+// Tests that spans become the expected chats. The named libraries exported the spans; they were recorded from the
+// unmodified packages.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";

@@ -1,4 +1,5 @@
-// Tests archives with the system's tar, which reads and writes them, and refusals.
+// Tests that the system's tar reads the archives, that the archives of the system's tar are read, and that others are
+// refused.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import {

@@ -7,8 +7,8 @@ import { recomputed } from "./recompute.ts";
 import { interpret } from "./testing/interpret.ts";
 
 /**
- * Multiplies x by three weights of 16 bytes each, and adds 1 after each product. The third weight is the first one
- * again.
+ * Multiplies x by three weights of 16 bytes each, and adds 1 after each product. The third weight is the same as the
+ * first.
  */
 function product() {
   const builder = new GraphBuilder();

@@ -1,4 +1,4 @@
-// Tests that equal dimensions have one spelling, and that their arithmetic agrees with that of numbers.
+// Tests that equal dimensions are written in the same way, and that their arithmetic agrees with that of numbers.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";

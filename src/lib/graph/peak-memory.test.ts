@@ -1,4 +1,4 @@
-// Tests the memory estimate with programs whose memory is known by hand.
+// Tests the memory estimate with programs whose memory was computed by hand.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { present } from "../../base/domain/assert.ts";

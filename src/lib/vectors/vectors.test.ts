@@ -22,7 +22,8 @@ test("widens every float16 exactly", () => {
 });
 
 test("rounds to the nearest step, and ties up", () => {
-  // The Hadamard matrix turns a single number at the start of a block into 64 equal numbers of an eighth of its size.
+  // The Hadamard matrix turns a single number at the start of a block into 64 equal numbers. Each is an eighth of the
+  // original number.
   const steps = [127, 0.5, 1.5, -0.5, -1.5, 63.5, -126.5, 126.49999];
   const values = new Float32Array(64 * steps.length);
   for (const [block, step] of steps.entries()) values[64 * block] = 8 * step * 0.03125;

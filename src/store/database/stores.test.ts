@@ -91,7 +91,7 @@ function emptyTables(file: string): void {
   const tables = connection
     .prepare("select name from sqlite_master where type = 'table' and name <> 'database_version'")
     .all() as { readonly name: string }[];
-  // Deletes in one transaction, so that the disk is waited for only once.
+  // Deletes in one transaction, so that SQLite waits for the disk only once.
   const deletions = tables.map(({ name }) => `delete from ${name};`);
   connection.exec(["begin immediate;", ...deletions, "commit;"].join("\n"));
   connection.close();

@@ -168,8 +168,8 @@ function mortal(store: JobStore, random: Random, crash: AbortController): JobSto
 }
 
 /**
- * Returns a runner that trains for one second per step, as many steps as the job's position in the list. It
- * occasionally loses an attempt.
+ * Returns a runner that trains for one second per step. The number of steps is the job's position in the list.
+ * Occasionally, the runner loses an attempt.
  */
 function unreliableRunner({ clock, random, trained, trainedTwice }: World): JobRunner {
   const train: JobRunner["run"] = async ({ job, pins }, report, { signal }) => {

@@ -54,7 +54,7 @@ class Bench {
     await models.dropTrainerStates("m", await models.oldTrainerStates("m", 1));
   }
 
-  /** Returns the jobs that a replay would repeat, in order, and the version with which its result would be compared. */
+  /** Returns the jobs that a replay would repeat, in order, and the version to which its result would be compared. */
   async plan(jobId: string, replayJobsMax = 16): Promise<readonly unknown[]> {
     const { jobs, models } = this.database;
     const job = { ...sampleJob("replay", "m", { replayOf: jobId }), contentHash: "", dataRemovedAt: null };

@@ -1,4 +1,5 @@
-// Tests that the calls of a rollout are aborted when the rollout ends on this server, on another one, or by its time.
+// Tests that the calls of a rollout are aborted when the rollout ends on this server, ends on another server, or
+// expires.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RolloutStore } from "../../base/domain/rollouts/rollout.ts";

@@ -29,7 +29,7 @@ checkService({
   name: "training runner",
   make: (t) => {
     const bench = new Bench(t);
-    // The runner starts processes on demand, so a process runs if a training run succeeds.
+    // The runner starts processes on demand. A successful training run therefore shows that a process is running.
     const upCount = (): Promise<number> =>
       bench.run(1).then(
         () => 1,

@@ -48,7 +48,8 @@ checkService({
     };
     let lastCount = 0;
     const upCount = async (): Promise<number> => {
-      // Waits until the service sleeps. It sleeps after it has swept the folder, which may take the disk a while.
+      // Waits until the service sleeps. It sleeps after it has swept the folder, and reading the folder may take a
+      // while.
       for (let turn = 0; turn < 50; turn++) {
         await sleep(10);
         if (sleeperCount !== lastCount) break;

@@ -1,5 +1,5 @@
-// The official Anthropic client against a listening server: complete answers, streams that add up to them, and the
-// client's error classes.
+// The official Anthropic client against a listening server. Tests complete answers, the client's error classes, and
+// that the events of a stream add up to the complete answer.
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import Anthropic, {

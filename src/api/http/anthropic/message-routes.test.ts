@@ -172,8 +172,8 @@ test("reports why the message ended: end of turn, stop sequence, max_tokens, ful
   server.chat.script.finish = "length";
   assert.deepEqual(await reasons({ max_tokens: 2 }), ["max_tokens", null]);
   assert.deepEqual(await reasons({ max_tokens: 3 }), ["model_context_window_exceeded", null]);
-  // In the Messages API, every tool call sets the stop reason `tool_use`. In a chat completion, a required call does
-  // not change the finish reason.
+  // Every tool call sets the stop reason `tool_use` in the Messages API. The finish reason of a chat completion stays
+  // `stop` if the tool call was required.
   server.chat.script.finish = "stop";
   server.chat.script.pieces = [{ toolCalls: [{ index: 0, id: "c", name: "f", argumentsText: "{}" }] }];
   assert.deepEqual(await reasons(), ["tool_use", null]);

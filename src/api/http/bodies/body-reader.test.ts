@@ -9,7 +9,7 @@ interface Refusal {
   readonly detail: readonly { readonly loc: readonly string[]; readonly type: string }[];
 }
 
-/** Text so long that a worker reads any body that contains it. */
+/** A worker reads any body that contains this long text. */
 const padding = "x".repeat(1 << 18);
 
 function post(

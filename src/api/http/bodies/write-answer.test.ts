@@ -11,7 +11,7 @@ import { answerBytes } from "./write-answer.ts";
 const mebibyte = 1 << 20;
 /** Returns a fake reply with the members that {@link answerBytes} uses. */
 function replyTo(entity: string) {
-  // Safe cast: the response is only asked whether it has ended.
+  // Safe cast: the tested function reads only whether the response has ended.
   const raw = Object.assign(new EventEmitter(), { destroyed: false }) as unknown as ServerResponse;
   return { raw, request: { caller: { entity } } };
 }

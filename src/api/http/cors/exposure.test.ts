@@ -1,5 +1,5 @@
-// Tests of the limits on connections, host names and requests from pages of other sites. They use real sockets only
-// where they need them.
+// Tests of the limits on connections, host names, and requests from pages of other sites. Only some of the tests open
+// real sockets.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";

@@ -108,8 +108,8 @@ async function auditedServer() {
     return { status: answer.statusCode, text: answer.body };
   };
   /**
-   * Waits until the server asks the audit log for a durable line. Returns the functions that resolve or reject the
-   * server's promise.
+   * Waits until the server writes a durable line to the audit log. Returns functions that complete this write or make
+   * it fail.
    */
   const nextLine = async () => {
     while (waiting.length === 0) await new Promise((resolve) => setImmediate(resolve));

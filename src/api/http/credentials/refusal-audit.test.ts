@@ -6,8 +6,8 @@ import { bearer, fakeServer, keys } from "../testing/fake-server.ts";
 import { RefusalAudit } from "./refusal-audit.ts";
 
 /**
- * Returns an audit that writes at most two lines per address and minute, and the written lines as action, address and
- * count.
+ * Returns an audit and the lines that it has written, each as action, address and count. The audit writes at most two
+ * lines per address and minute.
  */
 function bench() {
   const clock = new FakeClock();

@@ -19,7 +19,7 @@ function served(settings: Partial<UserSettings>, more: Partial<HttpSettings> = {
   });
 }
 
-// The trusted proxy has this address, from which the tests send their requests.
+// The tests send their requests from 127.0.0.1, so this address is the trusted proxy.
 const proxied = { header: "X-Forwarded-User", proxies: ["127.0.0.1"] };
 const ann = { "x-forwarded-user": "ann" };
 

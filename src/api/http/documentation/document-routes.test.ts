@@ -237,9 +237,7 @@ function operationsIn(
   );
 }
 
-/**
- * Returns the schema and all schemas nested in it, each with the path of names that leads from the outer schema to it.
- */
+/** Returns the schema and all schemas nested in it, each with its path from the outer schema. */
 function within(schema: Schema, place: string): readonly (readonly [string, Schema])[] {
   const { anyOf = [], items, properties = {}, additionalProperties } = schema;
   return [

@@ -28,7 +28,7 @@ async function limitedServer(t: TestContext, options: FakeServerOptions = {}) {
   return { server, clock, post, chat, limit };
 }
 
-/** Returns the rate limit headers, by their names without `x-ratelimit-`. */
+/** Returns the rate limit headers, named without the prefix `x-ratelimit-`. */
 function standingIn(headers: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const prefix = "x-ratelimit-";
   const own = Object.entries(headers).filter(([name]) => name.startsWith(prefix));
@@ -141,8 +141,8 @@ test("counts requests of users without a key towards their entity's limit", asyn
 test("counts tokens once the prompt is known, and returns unused tokens", async (t) => {
   const { server, chat, post, limit } = await limitedServer(t);
   await limit("member", { tokens_per_minute: 100 });
-  // When the request begins, three prompt tokens and the maximum length of the answer count. Afterwards, only the two
-  // tokens of the actual answer count besides the prompt.
+  // At its start, the request counts as its 3 prompt tokens plus its maximum answer length. At its end, it counts as
+  // the prompt plus the 2 tokens of the actual answer.
   const first = await chat(keys.member, { max_tokens: 40 });
   assert.deepEqual(
     [standingIn(first.headers)["limit-tokens"], standingIn(first.headers)["remaining-tokens"]],

@@ -1,5 +1,5 @@
-// The official `ollama` client against a listening server: whole answers, streams that add up to them, tools,
-// embeddings, lists of models, and errors.
+// The official `ollama` client against a listening server. Tests complete answers, tools, embeddings, model lists and
+// errors, and that the pieces of a stream add up to the complete answer.
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { Ollama, type ChatResponse, type ToolCall } from "ollama";

@@ -305,8 +305,8 @@ test("counts only the tokens of the chunk's choice with `stream_options.continuo
 });
 
 /**
- * Requests a stream whose completion begins or fails only after more than two keep-alive intervals. Returns the text of
- * the stream.
+ * Requests a stream, and lets more than two keep-alive intervals pass before the completion begins or fails. Returns
+ * the text of the stream.
  */
 async function askLate(refusal: Error | null): Promise<string> {
   const clock = new FakeClock();

@@ -52,8 +52,8 @@ async function bothWays(server: Server, body: object = {}) {
 }
 
 /**
- * Removes the sequence numbers from a stream's events. Also removes the first two events and the last, which are about
- * the whole response.
+ * Removes the events about the whole response (the first two and the last), and the sequence numbers of the other
+ * events.
  */
 const withoutNumbers = (events: readonly SentEvent[]): readonly object[] =>
   events

@@ -108,8 +108,8 @@ const resolved = {
 };
 
 /**
- * Creates a job with these settings. Returns the settings in effect, those not applied, and the server's warnings about
- * them.
+ * Creates a job with these settings. Returns the effective settings, the settings that are not applied, and the
+ * server's warnings about those.
  */
 async function configured(config: object): Promise<{
   readonly effective: unknown;

@@ -34,8 +34,8 @@ const trajectory = (reward: number, content: string) => ({
 });
 
 /**
- * Reads all rows of the groups after a position. Returns the rows, and the bytes that the reader held of the memory
- * budget.
+ * Reads all rows of the groups after a position. Returns the rows, and the part of the memory budget that the reader
+ * held, in bytes.
  */
 async function readAll(
   groups: readonly object[],
@@ -72,7 +72,7 @@ async function readAll(
   return { rows, held, chunks, ids };
 }
 
-/** A large group: forty trajectories with 12 MiB in total. The members that each row repeats come after them. */
+/** A large group: forty trajectories with 12 MiB in total, followed by the members that each row repeats. */
 const many = {
   trajectories: Array.from({ length: 40 }, (_, index) =>
     trajectory(index, `é${"x".repeat(0.3 * mebibyte)}${index}`),

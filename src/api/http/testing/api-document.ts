@@ -1,4 +1,4 @@
-// For tests and the API page: types of the parts of an OpenAPI document that they read.
+// Types for the parts of an OpenAPI document that tests and the API page read.
 
 export interface ApiDocument {
   readonly openapi: string;

@@ -29,7 +29,7 @@ export function checkAnswer(document: ApiDocument, answer: Answer): void {
   if (method === "HEAD") return;
   const operation = operationOf(document, method, url);
   const mediaType = contentType.split(";", 1)[0] ?? "";
-  // The routes of the OpenAPI document and its page are not in the document. An error for an unknown path is checked
+  // The OpenAPI document does not list the routes of itself and of its page. An error for an unknown path is checked
   // against the error schema.
   if (operation === null && status < 400) return;
   const content: Readonly<Record<string, Media>> | undefined =

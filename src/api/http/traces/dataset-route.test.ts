@@ -1,4 +1,4 @@
-// Training files of traced chats: their rows, left out chats, scores, and jobs' own checks of the files.
+// Training files made from traced chats: rows, omitted chats, scores, and the checks that jobs make of such files.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { basic, bearer, keys } from "../testing/fake-server.ts";

@@ -1,4 +1,4 @@
-// Recorded exports sent over HTTP: the calls and feedback that they become, their projects, and refused exports.
+// Sends recorded trace exports over HTTP. Tests the resulting calls and feedback, their projects, and refused exports.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test, type TestContext } from "node:test";

@@ -1,4 +1,4 @@
-// Scores as Langfuse's unmodified libraries sent them, and refused ones.
+// Tests scores that Langfuse's unmodified libraries sent, and scores that the server must refuse.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test, type TestContext } from "node:test";

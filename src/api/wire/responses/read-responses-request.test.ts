@@ -115,7 +115,8 @@ test("joins thoughts, text and calls of one turn into one message", () => {
         returned("2"),
       ],
     ],
-    // After a text or a call, an item of an earlier kind or a second text begins another turn.
+    // A turn has reasoning, then at most one text, then calls. An item out of this order, or a second text, begins
+    // another turn.
     [
       [said("a"), said("b"), thought("t"), thought("u"), call("1"), said("c")],
       [

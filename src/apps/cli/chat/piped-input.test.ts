@@ -8,7 +8,8 @@ const program = `
 `;
 
 /**
- * Runs a command line in which "$@" prints a question with its piped input, and compares the output.
+ * Runs a shell command line. In it, "$@" is a program that prints a question with its piped input. Compares the output
+ * with the expected one.
  *
  * @param shell command line that gives "$@" a standard input
  */

@@ -1,4 +1,4 @@
-// Tests how learning models and their cycles are shown as text.
+// Tests how the text output shows learning models and their cycles.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Learning, LearningCycle } from "../../client/api.ts";

@@ -1,5 +1,5 @@
-// Tests sessions with OpenEnv environments: against messages that OpenEnv's own server sent, and against faulty servers.
-// tools/conformance/openenv/record.py recorded the messages.
+// Tests sessions with OpenEnv environments. Some tests replay messages of OpenEnv's own server, recorded by
+// tools/conformance/openenv/record.py; others use faulty servers.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test, type TestContext } from "node:test";

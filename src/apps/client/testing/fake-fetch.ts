@@ -1,5 +1,5 @@
-// For tests: `fetch` without a network, either to a server with in-memory stores, whose answers are checked against
-// the API document, or with scripted answers.
+// For tests: a `fetch` without a network. It either calls a server with in-memory stores and checks the answers against
+// the API document, or returns scripted answers.
 import type { fakeServer } from "../../../api/http/testing/fake-server.ts";
 
 type Fetch = (url: string, request: RequestInit) => Promise<Response>;

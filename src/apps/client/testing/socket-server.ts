@@ -1,4 +1,4 @@
-// For tests: a WebSocket server on the loopback address, for messages of text in one frame each (RFC 6455).
+// For tests: a WebSocket server on the loopback address. It supports only text messages of one frame each (RFC 6455).
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -1,4 +1,4 @@
-// Tests the loop of turns with a scripted model and tools of the test's own.
+// Tests the loop of turns with a scripted model and with tools that the tests define.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "../recording/trajectory-fetch.ts";

@@ -19,7 +19,7 @@ interface Place {
   readonly trained: { readonly trajectories: readonly { readonly reward: number }[] }[][];
   /** Settings that were sent to each job. */
   readonly settings: unknown[];
-  /** Metrics that jobs give the versions they make. */
+  /** Metrics of the versions that jobs create. */
   versionMetrics: Record<string, number>;
   /** True to run jobs as soon as they are created. */
   runsJobs: boolean;
@@ -324,7 +324,10 @@ test("pins the version with the best validation, and stops a run without improve
     assert.deepEqual(await pinned(), [5]);
   }));
 
-/** Runs two rounds, stops at an event of the first, and returns which rounds a second call ran. */
+/**
+ * Starts a training of two rounds, and stops it at an event of the first. Trains again, and returns the rounds that the
+ * second call ran.
+ */
 async function stoppedAt(
   place: Place,
   stops: (event: TrainEvent) => boolean,
@@ -446,7 +449,10 @@ test("refuses an option that is unknown or out of range before any request, and 
     assert.deepEqual(seen, []);
   }));
 
-/** Returns the run's model, with `between` in front of the server; it may answer or fail a request itself. */
+/**
+ * Returns the run's model, whose requests pass through `between`. That function may answer a request itself, or make it
+ * fail.
+ */
 function reachedBy(
   { model }: Place,
   between: (url: string, request: RequestInit) => Response | Error | null | Promise<Error>,

@@ -38,7 +38,7 @@ test("sends only settings that are not empty, and refuses unreadable ones by nam
 
 test("a shell passes the body of the curl command on unchanged", () => {
   const code = requestCode("curl", "http://localhost/v1", body);
-  // Prints the arguments that curl would get, one per line.
+  // Prints the arguments that curl would get, each followed by a NUL character.
   const script = `curl() { printf '%s\\0' "$@"; }\n${code}`;
   const given = execFileSync("sh", ["-c", script], { env: { HONE_API_KEY: "k" }, encoding: "utf8" }).split(
     "\0",

@@ -1,4 +1,4 @@
-// Tests of when a base model's text components are opened and closed, with a real tokenizer and a fake clock.
+// Tests when a base model's text components are opened and closed, with a real tokenizer and a fake clock.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../../base/domain/service-error.ts";

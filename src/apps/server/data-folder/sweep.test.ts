@@ -55,7 +55,7 @@ async function open(t: TestContext, { hasOthers = false } = {}) {
     }
   };
   const there = (...names: readonly string[]) => names.filter((name) => existsSync(join(dataFolder, name)));
-  /** The jobs' work, and the trainer states, that the runner was asked to discard. */
+  /** Records each job's work and each trainer state that the runner is asked to discard. */
   const discarded: string[] = [];
   const runner = {
     discardWork: async (jobId: string) => {

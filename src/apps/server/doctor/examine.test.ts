@@ -26,7 +26,7 @@ function newFolder(t: TestContext): string {
 
 type Findings = ReadonlyMap<string, Finding>;
 
-/** Groups findings by subject, and checks that exactly those that are not `ok` have a remedy. */
+/** Groups findings by subject. Checks that a finding has a remedy exactly if its state is not `ok`. */
 function check(findings: readonly Finding[]): Findings {
   for (const { state, cure } of findings) assert.equal(cure === null, state === "ok");
   return new Map(findings.map((finding) => [finding.check, finding]));

@@ -68,7 +68,7 @@ test("the speed is that of the products with weights, and memory decides what a 
   };
   const [float, eight] = fitModel(config, question, machineOf(1e12));
   assert.ok(float.speed !== null && eight.speed !== null);
-  // All products of int8 run at twice the rate of float32 here.
+  // In this test, all int8 products run twice as fast as float32 products.
   assert.ok(Math.abs(eight.speed.one / float.speed.one - 2) < 1e-9);
   assert.ok(eight.weightBytes < float.weightBytes / 2);
   assert.deepEqual([float.isServable, float.isTrainable], [true, true]);

@@ -1,4 +1,4 @@
-// Tests of texts, numbers, paths and orders as queries see them.
+// Tests how queries interpret texts, numbers, paths and sort orders.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";

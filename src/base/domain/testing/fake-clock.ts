@@ -64,8 +64,8 @@ export class FakeClock implements SharedClock {
   }
 
   /**
-   * Advances the time, and ends the sleeps that are due in order. After each, waiting code runs before the next sleep
-   * ends.
+   * Advances the time. Ends each sleep that is due, in order, and runs the code that waited for it before the next
+   * sleep ends.
    */
   async advance(durationMs: number): Promise<void> {
     const endMs = this.#elapsedMs + durationMs;

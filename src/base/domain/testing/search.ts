@@ -30,8 +30,8 @@ export function searchSeeds(sample: number): readonly number[] {
 }
 
 /**
- * Chooses among slow cases: `sample` of them in `npm test`, different ones for a different seed, and all of them if the
- * test asks for that many.
+ * Chooses `sample` of the slow cases in `npm test`, and more of them in `npm run proof`. A different seed chooses
+ * different cases.
  *
  * @param topic subject of the cases, if several tests choose from the same cases
  */
@@ -41,9 +41,7 @@ export function searchedOf<T>(cases: readonly T[], sample: number, topic = ""): 
   return cases.filter((each) => chosen.has(each));
 }
 
-/**
- * Option of slow tests that run only in `npm run proof`, because faster tests also find the same faults in `npm test`.
- */
+/** Option for slow tests that run only in `npm run proof`. In `npm test`, faster tests find the same faults. */
 export const inProof = { skip: times > 1 ? false : "in npm run proof" };
 
 function numberOf(name: string): number | null {

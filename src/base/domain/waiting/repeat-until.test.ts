@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { FakeClock } from "../testing/fake-clock.ts";
 import { repeatUntil } from "./repeat-until.ts";
 
-/** Repeats work that fails in its first run and stops the repetition in its third. Returns the events in order. */
+/** Runs work repeatedly: its first run fails, and its third run stops the repetition. Returns the events in order. */
 async function eventsOf(pausesFirst: boolean): Promise<readonly string[]> {
   const [stopping, events] = [new AbortController(), [] as string[]];
   const clock = new FakeClock();

@@ -17,7 +17,7 @@ export type SmallTask =
   /** `data` answers with the data of the worker, and `thread` with the id of its thread. */
   | { readonly kind: "data" | "thread" }
   | { readonly kind: "refuse" | "refuse-for-now" | "full-disk" | "throw" | "fill" | "exit" }
-  /** Never ends once it is in the stage with this index. */
+  /** Hangs when it reaches the stage with this index. */
   | { readonly kind: "hang"; readonly stage: number };
 
 const own = new Uint8Array(8);

@@ -132,7 +132,7 @@ test("reads Gemma's older spelling: a pattern, and a local base that is never sc
 
 test("reads Qwen's sliding windows in both spellings", () => {
   const sliding = { use_sliding_window: true, sliding_window: 4 };
-  // In this class all layers slide, and `max_window_layers` counts for nothing.
+  // In this model class, all layers have a sliding window, and `max_window_layers` has no effect.
   assert.deepEqual(windows(parse("qwen3-moe", { ...sliding, max_window_layers: 2 })), [4, 4, 4]);
   assert.deepEqual(windows(parse("qwen3-moe", { ...sliding, use_sliding_window: false })), [
     null,

@@ -10,7 +10,7 @@ import { chooseForms, precisionLabel, precisionOf } from "./choose-forms.ts";
 import { everyKernel, type IntegerKernels } from "../../../base/domain/kernels/integer-kernels.ts";
 
 const llama = readModelConfig("test/fixtures/goldens/models/llama");
-/** The rows of this model's weights consist of whole blocks of 32. */
+/** In this model, each weight row consists of whole blocks of 32 numbers. */
 const config: ModelConfig = { ...llama, width: 64, intermediateSize: 128, headSize: 64 / llama.headCount };
 
 function storedAs(typeOf: (name: string) => StoredType): ReadonlyMap<string, StoredTensor> {

@@ -77,7 +77,8 @@ test("rotated rows in vector code have the codes of plain loops, also for ties a
   const K = 128;
   const rows = [
     ...Array.from({ length: 60 }, () => () => (random.uniform() - 0.5) * random.uniform()),
-    // Sums and differences of 64 small integers are often half a step of a row whose largest is 127 steps of 2.
+    // Rows with many ties. A step is 2 in these rows, and sums and differences of 64 small integers are often odd, that
+    // is, halfway between two steps.
     ...Array.from({ length: 60 }, () => (k: number) => (k === 0 ? 127 * 16 : random.index(3) * 8)),
     () => 0,
     () => 2 ** -130 * random.uniform(),

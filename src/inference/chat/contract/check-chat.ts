@@ -11,8 +11,8 @@ import { readCompletion, type CompletionRead } from "../testing/read-completion.
 export type Chat = Pick<ChatService, "begin">;
 
 /**
- * Behaviour of the chat under test: `answers` completes every answer; `hangs` and `fails` do so after the first delta
- * of the first choice.
+ * Behaviour of the chat under test: `answers` completes every answer; `hangs` and `fails` hang or fail after the first
+ * delta of the first choice.
  */
 export type ChatBehaviour = "answers" | "hangs" | "fails";
 

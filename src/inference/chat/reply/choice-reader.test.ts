@@ -41,7 +41,7 @@ function optionsOf(reading: Reading): ChoiceReaderOptions {
 }
 
 interface Read extends ChoicePiece {
-  /** Joined bytes of all log-probabilities as text, and the unfinished last character. */
+  /** The decoded bytes of all log-probabilities, followed by the unfinished last character. */
   readonly bytesText: string;
 }
 

@@ -116,7 +116,7 @@ test("reads calls that make up the whole answer", () => {
     { from: '{"name": "g", "arguments": {}}', calls: ["g {}"] },
     { from: `${call} and so on`, text: " and so on", calls: ['f {"a": 1}'] },
     { from: '{"name": "f", "parameters": {oops', calls: ["f {oops"] },
-    // Without a mark, an object within text, or an object without the name of a tool, is not a call.
+    // These are not calls, because they have no mark: an object within text, and an object without the name of a tool.
     ...[
       `I say ${call}`,
       '{"name": "Ada", "parameters": {}}',

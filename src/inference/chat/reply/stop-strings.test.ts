@@ -1,4 +1,5 @@
-// Tests stop strings: how a text arrives must not change where it is cut or how much of it is held back.
+// Tests stop strings. The pieces in which a text arrives must not affect where it is cut or how much of it is held
+// back.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";

@@ -1,4 +1,4 @@
-// Tests that the format of a chat template's calls is detected, and that each format reads the calls that it writes.
+// Tests that the call format of a chat template is detected, and that each format reads the calls that it writes.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";

@@ -138,7 +138,10 @@ test("Gemma 4: reads a thought between the model's own marks", () => {
   }
 });
 
-/** Headers with which gpt-oss begins a call: recipient in the channel or next to the role, with and without a mark. */
+/**
+ * Headers with which gpt-oss begins a call. They name the recipient in the channel or next to the role, and some have a
+ * mark.
+ */
 const callHeaders = [
   (name: string) => `<|channel|>commentary to=functions.${name} <|constrain|>json<|message|>`,
   (name: string) => ` to=functions.${name}<|channel|>commentary <|constrain|>json<|message|>`,

@@ -1,5 +1,5 @@
-// Contract tests of embeddings. An embedding, multiplied with the reference implementation's output projection, gives
-// that implementation's scores. It depends on no other request, and its request yields nothing else.
+// Contract tests of embeddings. An embedding times the reference implementation's output projection gives the reference
+// scores. The embedding depends on no other request, and its request yields nothing else.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Engine, GenerationRequest } from "../../../base/domain/generation.ts";
@@ -87,7 +87,7 @@ export function checkEmbeddings(under: EngineUnderTest): void {
   test(`${name}: the same tokens have the same embedding, regardless of other and earlier requests`, async () => {
     const engine = await shared();
     const expected = await embed(engine, ask(tokenIds));
-    // After this answer, an engine that caches the scores of prompts has the scores of this prompt in its cache.
+    // After this answer, the cache of an engine that caches the scores of prompts contains those of this prompt.
     await answerOf(engine, requestOf(tokenIds, { maxTokens: 2 }));
     const running = read(engine.submit(requestOf(recorded.prompt, { id: "beside", maxTokens: 60 })));
     const crowd = await Promise.all(

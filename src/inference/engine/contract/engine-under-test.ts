@@ -1,5 +1,5 @@
-// Engines over the reference model for the contract tests, short ways to write requests, and transcripts of answers. An
-// engine passes if every part of the contract passes on it.
+// Helpers of the contract tests: engines over the reference model, short forms of requests, and transcripts of answers.
+// An engine passes if every part of the contract passes on it.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after } from "node:test";

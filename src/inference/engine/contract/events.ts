@@ -17,7 +17,7 @@ import {
   type EngineUnderTest,
 } from "./engine-under-test.ts";
 
-/** Checks all rules for the answer to a request none of whose choices was stopped. */
+/** Checks an answer against all rules. The test must not have stopped any choice of the request. */
 export function checkAnswer(request: GenerationRequest, { events, failure }: Transcript): void {
   const { maxTokens, stopTokenIds } = request.stopping;
   const { topLogprobCount } = request.outputs;

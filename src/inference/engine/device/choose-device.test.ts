@@ -1,5 +1,5 @@
-// Tests the choice of a device. The CPU is chosen without a trial; another device is chosen if its results equal the
-// CPU's, or else the CPU is chosen with a reason.
+// Tests the choice of a device. The CPU is chosen without a trial. Another device is chosen if its results equal the
+// CPU's; otherwise the CPU is chosen, with a reason.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { modelFolder } from "../contract/engine-under-test.ts";

@@ -35,7 +35,7 @@ const write = (lane: Lane, sequence: Sequence, mark: number): void => {
   sequence.computedCount = 1;
 };
 
-/** Checks that rows come first and then prompts, and that every slot holds the mark of its sequence. */
+/** Checks that rows precede prompts, and that every slot holds the mark of its sequence. */
 const check = (lane: Lane, marks: ReadonlyMap<Sequence, number>, context: string): void => {
   const holders = [...lane.rows, ...lane.prompts];
   assert.equal(lane.kv.usedCount, holders.length, context);

@@ -1,5 +1,5 @@
-// Tests rows that are in separate lanes because they differ much in length or have different adapters, and that share
-// calls. Every request must get the same answer as by itself.
+// Tests separate lanes that share calls. Rows get separate lanes if their lengths differ much or their adapters differ.
+// Every request must get the same answer as by itself.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GenerationRequest } from "../../../base/domain/generation.ts";
@@ -14,7 +14,7 @@ const tokens = (count: number, first: number): readonly number[] =>
 /**
  * Runs requests together, and compares each answer with that of the request by itself.
  *
- * @returns numbers of rows in both lanes of the calls that two lanes shared, such as "1 and 3"
+ * @returns for each call that two lanes shared, the number of rows in both lanes, such as "1 and 3"
  */
 async function check(requests: readonly GenerationRequest[]): Promise<readonly string[]> {
   const runner = new FakeRunner();

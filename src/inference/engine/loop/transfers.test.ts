@@ -1,5 +1,5 @@
-// Tests prompts that one loop computes and another loop answers. The answers must have the same bits as from one loop
-// that does both, with any other requests, and the transferred part must not be computed again.
+// Tests prompts that one loop computes and another loop answers. The answers must have the same bits as from a single
+// loop, whatever other requests run. The second loop must not compute the transferred part again.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../../../base/domain/clock.ts";
@@ -34,8 +34,8 @@ const withPrompt = (
 ): GenerationRequest => ({ ...request, prompt: { ...request.prompt, ...more } });
 
 /**
- * Computes a prompt and holds it for transfer, as a prefill server does. Then copies it to another store in pieces
- * whose size does not divide its blocks.
+ * Computes a prompt and holds it for transfer, as a prefill server does. Then copies it to another store in pieces,
+ * whose size does not divide the size of its blocks.
  */
 const carry = async (
   runner: ModelRunner,

@@ -22,7 +22,7 @@ const limits = { bytesMax: 10, keepAliveMs: 300_000, turnMs: 10_000, pauseMs: 25
 const { signal } = new AbortController();
 const anyRequest = () => ({ signal: new AbortController().signal });
 
-/** Properties of a base, and how its loads go. A load ends immediately unless `until` delays it. */
+/** Properties of a base, and how its loads end. A load ends immediately unless `until` delays it. */
 interface Script {
   readonly bytes?: number;
   readonly isReadyAtStart?: boolean;

@@ -1,5 +1,5 @@
-// Tests the plan of which base models are loaded and unloaded next: single decisions, and long random simulations. In
-// the simulations no base may starve, memory may not overflow, and each load must be worthwhile.
+// Tests the planner that decides which base models are loaded and unloaded next: single decisions, and long random
+// simulations. In the simulations no base may starve, memory may not overflow, and each load must be worthwhile.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { present } from "../../../base/domain/assert.ts";

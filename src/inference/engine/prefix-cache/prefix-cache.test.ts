@@ -19,7 +19,7 @@ const tokenIds = Array.from({ length: 100 }, (_, index) => index);
 const prompt = { scope: "a", tokenIds };
 const bytesOf = (positionCount: number): number => positionCount * positionBytes(shape);
 
-/** Returns the number that the tests store in the key at a location. The value there is the negative of this number. */
+/** Returns the number that the tests store as the key at a place. They store its negative as the value. */
 const keyOf = (place: { layer: number; head: number; position: number; index: number }): number =>
   10_000 * place.layer + 1000 * place.head + 2 * place.position + place.index;
 

@@ -5,8 +5,8 @@ import { searchSeeds } from "../../../base/domain/testing/search.ts";
 import { type BlockSpan, PrefixTree } from "./prefix-tree.ts";
 
 /**
- * A tree together with the contents of its blocks, written as the tree's user must write them. Reading the blocks must
- * then give the prompt.
+ * A tree together with the contents of its blocks, which are written as a user of the tree must write them. Reading the
+ * blocks must then give the prompt.
  */
 class WrittenTree {
   readonly tree: PrefixTree;
@@ -45,9 +45,7 @@ class WrittenTree {
   }
 }
 
-/**
- * Returns a text for everything on which the keys and values of a position depend: the scope and the tokens up to it.
- */
+/** Returns a text that identifies the keys and values of a position: the scope and all tokens up to the position. */
 function historyOf(scope: string, tokenIds: readonly number[], position: number): string {
   return `${scope}: ${tokenIds.slice(0, position + 1).join(" ")}`;
 }

@@ -6,7 +6,7 @@ import { noTurns, type Turns } from "./prompt-turns.ts";
 import type { LaneLoad, StepBudget } from "./slot-holder.ts";
 import { smallBudget as budget } from "../testing/step-budget.ts";
 
-/** A prompt with a number by which the tests refer to it. */
+/** A prompt that the tests identify by a number. */
 interface NamedPrompt extends PlannedPrompt {
   readonly name: number;
 }

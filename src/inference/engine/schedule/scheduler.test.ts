@@ -4,7 +4,7 @@ import { choosePreempted, planAdmissions, slotsThatFit } from "./scheduler.ts";
 import type { LaneLoad, SlotHolder, StepBudget } from "./slot-holder.ts";
 import { smallBudget as budget } from "../testing/step-budget.ts";
 
-/** A prompt with a number by which the tests refer to it. */
+/** A prompt that the tests identify by a number. */
 interface NamedPrompt extends SlotHolder {
   readonly name: number;
 }

@@ -26,8 +26,8 @@ const budget: StepBudget = {
 const cost = { callMs: 24, tokenMs: 1, pairMs: 1e-4 };
 const costs: CallCosts = { first: cost, later: cost, decode: cost };
 /**
- * Time that prompts may take in any step: enough for a call with the smallest part of a prompt, plus a few tokens that
- * would remain of the prompt.
+ * Time that prompts may take in any step. It is enough for a call with the smallest part of a prompt, and for a few
+ * last tokens of the prompt that join this part.
  */
 const partMsMax = expectedMs(cost, { tokenCount: 32, pairCount: 32 * 200 });
 
@@ -136,7 +136,7 @@ const checkStep = (running: readonly Simulated[], calls: Calls, msMax: number, c
   const rows = after.reduce((sum, load) => sum + load.decodingCount, 0);
   assert.ok(chunks.length <= 1 || tokens + rows <= budget.tokensPerStepMax, `${context}: tokens`);
   const ms = groups.reduce((sum, group) => sum + expectedMs(cost, prefillWork(group)), 0);
-  // The tolerance allows for a small rest of a prompt, which may be computed beyond the limit.
+  // The tolerance allows for the last few tokens of a prompt, which may be computed beyond the limit.
   assert.ok(ms <= Math.max(1.25 * msMax + 10, partMsMax), `${context}: time`);
   assert.equal(chunks.length > 0, running.some(isPrompt), `${context}: prompts always continue`);
   for (const { chunks: group } of groups) {

@@ -9,9 +9,7 @@ test("the sessions that every request needs exist before the first, and others a
   const config = readModelConfig(folder);
   const weights = readModelWeights(folder, config, { cacheFolder: null });
   const sessions = new ServingSessions({ config, weights, threads: 1 });
-  /**
-   * True if the session exists. If it is still being created, its promise loses the race against the promise of null.
-   */
+  /** True if the session exists. While it is being created, its promise loses the race against the resolved promise. */
   const isThere = async (kind: GraphKind): Promise<boolean> =>
     (await Promise.race([sessions.get(kind, null), Promise.resolve(null)])) !== null;
   await sessions.prepare(graphsOfEveryRequest({ config }));

@@ -9,7 +9,7 @@ import { engineSettings } from "../settings.ts";
 import { FakeRunner } from "./fake-runner.ts";
 import { LocalEngine } from "./local-engine.ts";
 
-/** Token that breaks down the engine: a prompt with this token ends the process. */
+/** A prompt with this token breaks down the engine and ends its process. */
 export const fatalTokenId = 13;
 
 class FragileRunner extends FakeRunner {

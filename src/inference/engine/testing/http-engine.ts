@@ -146,8 +146,8 @@ async function* linesOf({ body }: Response): AsyncGenerator<Line> {
 }
 
 /**
- * Returns an adapter's name on the server. The name includes the hash of the adapter's files, because an id may get
- * other files.
+ * Returns an adapter's name on the server. The name includes the hash of the adapter's files, because the files of an
+ * id may change.
  */
 function nameOf({ id, hash = "" }: AdapterReference): string {
   return `${id}@${hash}`;

@@ -1,6 +1,6 @@
-// The naive engine, without any optimization: computes one choice of one request at a time, and for every token the
-// whole sequence again. It keeps nothing between tokens that scheduling could spoil, so all other engines are compared
-// with it. Only for tests.
+// For tests: the naive engine, without any optimization. It computes one choice of one request at a time, and
+// recomputes the whole sequence for every token. Scheduling cannot change its answers, so all other engines are
+// compared with it.
 import { setImmediate } from "node:timers/promises";
 import { present } from "../../../base/domain/assert.ts";
 import {

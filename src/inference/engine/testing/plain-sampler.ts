@@ -28,8 +28,8 @@ export interface WeightedId {
 }
 
 /**
- * Draws a token. With top-p, draws from all tokens up to a few times, until the token is one that top-p keeps; after
- * that, draws from the kept tokens.
+ * Draws a token. With top-p, first draws from all tokens, a few times at most, until top-p keeps the drawn token. After
+ * that, draws only from the tokens that top-p keeps.
  *
  * @param uniform returns the next number of the choice's random stream; not called for a greedy choice
  * @returns the drawn id; null if no token is allowed

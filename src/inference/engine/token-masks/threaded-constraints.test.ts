@@ -1,5 +1,5 @@
-// Runs the contract tests on constraints that threads compute, and on those that other tests use. Then tests the
-// behaviour of threads: costly constraints move to another thread, and threads break down.
+// Runs the contract tests on constraints that threads compute, and on the constraints that other tests use. Also tests
+// the threads: costly constraints move to another thread, and threads break down.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { ServiceError } from "../../../base/domain/service-error.ts";

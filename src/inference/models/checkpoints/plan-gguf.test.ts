@@ -1,4 +1,4 @@
-// Tests exported GGUF files: byte for byte against the files that llama.cpp's converters and its quantizer write from the
+// Tests that exported GGUF files equal, byte for byte, those that llama.cpp's converters and quantizer write from the
 // same folders (test/fixtures/gguf/record-exports.py).
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -50,7 +50,7 @@ function folderOf(name: string): string {
 }
 
 const adapters = {
-  // The converter derives the name of the model from the folder's.
+  // The converter derives the name of the model from the name of the folder.
   "llama-adapter": { base: "llama", folder: "test/fixtures/gguf/llama-adapter", name: "Llama Adapter" },
   "phi3-adapter": { base: "phi3", folder: "test/fixtures/goldens/phi3-adapter", name: "Phi3 Adapter" },
 };
@@ -128,7 +128,7 @@ test("refuses a model class, and a setting that files do not express, by name", 
     code: "unsupported",
     message: /^Models of the class Gemma4ForCausalLM are not exported as GGUF/,
   });
-  // Every second layer of this model has full attention, and files of Gemma 3 do not say which.
+  // Every second layer of this model has full attention, and files of Gemma 3 do not record which layers have it.
   await assert.rejects(exported({ baseFolder: join(goldens, "gemma3") }), {
     code: "unsupported",
     message: /cannot express these settings of the model: layers/,

@@ -1,5 +1,5 @@
-// Tests exported GGUF files of models with a SentencePiece tokenizer: byte for byte against the files of llama.cpp's
-// converter, which reads tokenizer.model (test/fixtures/gguf/record-sentence-piece.py).
+// Tests exported GGUF files of models with a SentencePiece tokenizer. They must equal, byte for byte, the files of
+// llama.cpp's converter, which reads tokenizer.model (test/fixtures/gguf/record-sentence-piece.py).
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -25,7 +25,7 @@ interface Tokenizer {
   readonly model: { readonly merges: readonly unknown[] };
 }
 
-/** Returns a folder with the weights of a golden and a tokenizer of SentencePiece, changed by `change`. */
+/** Returns a folder with the weights of a golden model and with a SentencePiece tokenizer that `change` has changed. */
 function folderOf(name: string, change: (tokenizer: Tokenizer) => object = (tokenizer) => tokenizer): string {
   const folder = mkdtempSync(join(scratch, "folder-"));
   cpSync(join("test/fixtures/goldens/models", name), folder, { recursive: true });

@@ -1,4 +1,4 @@
-// Tests models that are added from this machine: which files are taken, and which models are refused.
+// Tests adding models from files on this machine: which files are taken, and which models are refused.
 import assert from "node:assert/strict";
 import {
   copyFileSync,

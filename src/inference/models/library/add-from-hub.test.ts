@@ -1,4 +1,5 @@
-// Tests adding models of a hub, with a loopback server that has the hub's API: complete additions, and failures.
+// Tests adding models from a hub, which a loopback server with the hub's API simulates: complete additions, and
+// failures.
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import type { ServerResponse } from "node:http";

@@ -11,7 +11,10 @@ import {
 import { storesInMemory } from "../../../store/database/testing/stores-in-memory.ts";
 import { VersionUses, type VersionUsesDependencies } from "./version-uses.ts";
 
-/** Creates a model with versions 1 to 3, a server that uses versions, and a server that deletes all but the newest. */
+/**
+ * Creates a model with versions 1 to 3, a server that uses versions, and a server that deletes all but the newest
+ * version.
+ */
 async function open(t: TestContext, changes: Partial<VersionUsesDependencies> = {}) {
   const { models, servers } = await storesInMemory();
   const clock = new FakeClock();

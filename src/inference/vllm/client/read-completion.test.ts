@@ -95,7 +95,7 @@ test("throws an error within a stream and refuses a malformed answer", () => {
     changed({ logprobs: { token_logprobs: [-1], top_logprobs: [{ yes: -1 }] } }),
   ])
     assert.throws(() => readChunk(strange), { code: "unavailable", message: /sent an invalid answer/ });
-  // Numbers that no model computes, as `JSON.parse` reads them.
+  // Texts of log-probabilities that no model computes.
   for (const logprob of ["NaN", "1e999", "-1e999", "0.5", '"-1"', "{}"]) {
     const text = recorded.first.replace("[-2.873029947280884]", `[${logprob}]`);
     if (logprob === "NaN") assert.throws(() => chunkOf(text), SyntaxError);

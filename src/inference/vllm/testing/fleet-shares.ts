@@ -28,7 +28,7 @@ export interface FleetFigures {
 interface Begun {
   readonly wellServers: readonly number[];
   /**
-   * The server that was asked last, which is the one that an answer comes from, and the prompt's prefix. Null before a
+   * The last server that was asked, from which the answer comes, and the hash of the prompt's prefix. Null before a
    * server is asked.
    */
   asked: { readonly server: number; readonly prefix: number } | null;

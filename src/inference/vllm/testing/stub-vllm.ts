@@ -38,7 +38,7 @@ export type StubFault = (path: string, request: IncomingMessage, response: Serve
 export class StubVllm {
   /** All requests with their paths, in the order of arrival. */
   readonly asked: { readonly path: string; readonly body: unknown }[] = [];
-  /** Present fault of the server. Handles the requests for which it returns true, in place of the server. */
+  /** The server's current fault. If it returns true, it has handled the request in place of the server. */
   fault: StubFault = () => false;
   readonly #options: StubVllmOptions;
   readonly #server: Server;

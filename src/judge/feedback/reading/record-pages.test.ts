@@ -1,4 +1,5 @@
-// Tests that an export during concurrent writes returns each record that exists from start to end once, and in order.
+// Tests exports during concurrent writes. They return each record that exists from start to end exactly once, and in
+// order.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { always } from "../../../base/domain/feedback-query/condition.ts";

@@ -1,4 +1,5 @@
-// For tests and measurements: tar archives that cost the reader as much as possible. None is whole in memory.
+// For tests and measurements: tar archives that cost the reader as much as possible. No archive is ever completely in
+// memory.
 import { gzipSync } from "node:zlib";
 
 /** Returns the header of an entry, as in POSIX; its content, padded to blocks of 512 bytes, follows it. */

@@ -122,7 +122,7 @@ test("an intersection of multiples of several numbers becomes multiples of one n
   assert.equal(expressions.and(of(4, 3), of(6, 5)), of(12, 11));
   assert.equal(expressions.and(of(10), expressions.not(of(5))), nothing);
   assert.equal(expressions.and(of(10, 7), expressions.not(of(5, 2))), nothing);
-  // None of these multiples implies the other, so the intersections are neither empty nor redundant.
+  // In these pairs, neither condition follows from the other, so the intersection is neither empty nor redundant.
   assert.notEqual(expressions.and(of(10, 7), expressions.not(of(5, 3))), nothing);
   assert.notEqual(expressions.and(of(5), expressions.not(of(10))), nothing);
   assert.notEqual(expressions.and(of(5), of(5, 0, 1)), of(5));

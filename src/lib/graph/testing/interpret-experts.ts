@@ -6,7 +6,7 @@ interface ExpertOptions {
   /** Type of the weights or codes. */
   readonly dtype: DataType;
   readonly isTransposed: boolean;
-  /** Rounds a row of x, as products of 8-bit codes do. */
+  /** Rounds a row of x as a product with 8-bit codes does. */
   readonly round: (row: Float64Array) => Float64Array;
 }
 

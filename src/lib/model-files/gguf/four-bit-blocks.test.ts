@@ -31,8 +31,8 @@ for (const type of ["Q4_0", "Q4_1", "Q4_K"]) {
   });
 
   test(`${type}: restores the order of paired rows`, () => {
-    // Splits the two rows into narrower ones, because the order of two paired rows needs no restoring. Q4_K keeps its
-    // rows, because its block is as wide as a row.
+    // With only two rows, restoring their order would change nothing, so the test splits them into more, narrower rows.
+    // Q4_K keeps its two rows, because its block is as wide as a row.
     const [rowCount, width] = tensor.shape;
     const shape = type === "Q4_K" ? [rowCount, width] : [(rowCount * width) / 32, 32];
     const paired = { ...tensor, shape, rearranged: { kind: "paired-rows", headCount: 1 } as const };

@@ -1,5 +1,5 @@
-// Tests that prompt prefixes that completions share are stored once, and are deleted with the last completion that uses
-// them.
+// Tests that a prompt prefix which several completions share is stored once, and is deleted with the last completion
+// that uses it.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { sampleCompletion, sampleContent, samplePrompt } from "../contract/completion-store.ts";

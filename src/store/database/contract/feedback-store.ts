@@ -195,7 +195,8 @@ export function checkFeedbackStore(makeStorage: MakeStorage): void {
     const late = sampleFeedback("a", { createdAt: moment(60) });
     assert.deepEqual(await feedback.create([late, sampleFeedback("b")]), [first, sampleFeedback("b")]);
     assert.equal((await feedback.find("team/games", "a"))?.contentHash, "third");
-    // A replacement's content counts as a conflict, because the record was not created with it.
+    // Creating the record again with the content of its replacement is a conflict, because the record was created with
+    // other content.
     const other = sampleFeedback("a", { contentHash: "second" });
     await assert.rejects(feedback.create([other]), { code: "conflict" });
   });

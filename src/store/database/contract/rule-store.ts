@@ -256,7 +256,8 @@ export function checkRuleStore(makeStorage: MakeStorage): void {
     assert.deepEqual(await marksOf(stores, "a", "b", "c"), {
       [answerId({ requestId: "a", choice: 0 })]: [markOf("1"), markOf("2")],
     });
-    // Old feedback may count in several jobs, as the caller knows. Only feedback that is new to a job must be unused.
+    // Several jobs may use the same feedback if the caller marks it as old (`false`). Feedback that is marked as new
+    // must be unused.
     await submit(stores, "two", [source("a", { "1": false, "2": false, "4": true })]);
     await assert.rejects(submit(stores, "three", [source("c", { "9": true }), source("a", { "4": true })]), {
       code: "conflict",

@@ -105,7 +105,7 @@ export async function storeServer(
   await servers.create(id, { until: moment(70), baseModels, artifacts: "shared" });
 }
 
-/** Returns the jobs of servers without a lease to the queue, so that they can be retried immediately. */
+/** Queues the jobs of servers without a lease again. They can be retried immediately. */
 export function rescueNow(jobs: JobStore): Promise<readonly string[]> {
   return jobs.rescue({ at: moment(10), notBefore: () => new Date(0) });
 }

@@ -18,7 +18,10 @@ import { createPostgres, withoutPostgres } from "../testing/postgres-databases.t
 import { sampleRows, type SampleTable } from "../testing/sample-rows.ts";
 import { databaseTables } from "./database-tables.ts";
 
-/** Opens a connection to one and the same empty database. Each connection is closed with the test. */
+/**
+ * Opens a connection. All connections of one place are to the same database, which is empty at first. They are closed
+ * at the end of the test.
+ */
 type Place = () => Connection;
 
 function closed(t: TestContext, connection: Connection): Connection {

@@ -1,4 +1,4 @@
-// Tests which migration steps count as additions. With such a step, servers with older programs can keep running.
+// Tests which migration steps count as additions. After such a step, servers with older programs can continue to run.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { refusedAddition } from "./additions.ts";

@@ -39,7 +39,7 @@ async function storesOn(t: TestContext, file: string): Promise<Stores> {
   return stores;
 }
 
-/** Counts the stored rows of groups, with or without an owner. */
+/** Counts all stored rows of groups, also those that belong to no job and no log. */
 async function countGroups(file: string): Promise<number> {
   const { queries } = openSqlite({ file, isShared: true });
   const { rows } = await sql<{ readonly count: number }>`

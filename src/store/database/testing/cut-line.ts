@@ -1,4 +1,4 @@
-// For tests: a proxy to PostgreSQL whose connections can be broken, as if the database went away, and restored.
+// For tests: a proxy to PostgreSQL. Tests can break its connections, as if the database went away, and restore them.
 import { createServer, connect, type Socket } from "node:net";
 import type { AddressInfo } from "node:net";
 

@@ -158,7 +158,7 @@ export class Bench {
     await servers.delete("dead");
   }
 
-  /** Starts a queue whose nth attempt runs the nth given function; after the last function, attempts repeat it. */
+  /** Starts a queue. Its nth attempt runs the nth given function, and all later attempts run the last function. */
   async start(runs: readonly Run[], settings: Partial<JobSettings> = {}): Promise<JobQueue> {
     let attemptIndex = 0;
     const queue = this.build((...args) => runs[Math.min(attemptIndex++, runs.length - 1)](...args), settings);

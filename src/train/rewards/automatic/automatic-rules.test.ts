@@ -351,7 +351,7 @@ async function applyRandomEvent(
   }
 }
 
-/** Counts the answer groups that the existing feedback could still train. */
+/** Counts the groups of answers that could still be trained on with the existing feedback. */
 async function leftToTrain({ stores }: World): Promise<number> {
   const { items: records } = await stores.feedback.scan({ ...allFeedback, limit: 1000 }, turn);
   const model = { id: "m", projectId: "team/games" };

@@ -5,7 +5,8 @@ import { searchSeeds } from "../../../base/domain/testing/search.ts";
 import { bradleyTerryStrengths, type Comparison, scoreOfStrength } from "./bradley-terry.ts";
 
 /**
- * Lists the comparisons of a table of wins. Each entry says how often the row's answer was preferred to the column's.
+ * Returns the comparisons behind a table of wins. Each entry of the table says how often the row's answer was preferred
+ * to the column's.
  */
 function comparisonsIn(wins: readonly (readonly number[])[]): readonly Comparison[] {
   return wins.flatMap((row, winner) =>

@@ -1,6 +1,6 @@
-// Tests that, however sequences are packed, losses, log-probabilities and gradients equal those of each sequence
-// computed separately in double precision. Uses random batches, and models with full attention, sliding windows,
-// convolutions, delta rules and Mamba-2.
+// Tests that packing changes no result: losses, log-probabilities and gradients equal those of each sequence computed
+// separately in double precision. Uses random batches, and models with full attention, sliding windows, convolutions,
+// delta rules and Mamba-2.
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -103,7 +103,7 @@ const deltaConfig = parseModelConfig(
   "the packing test's model with a delta rule",
 );
 
-/** Model with keys and values that layers share, heads of two sizes, and separate embeddings for each layer. */
+/** Model whose layers share keys and values, with heads of two sizes, and with a separate embedding for each layer. */
 const sharedConfig = parseModelConfig(
   {
     architectures: ["Gemma4ForCausalLM"],
@@ -266,7 +266,7 @@ async function compute(
 }
 
 /**
- * Returns sequences of equal length, of which two share a prompt. Only the last token of each sequence is trained on.
+ * Returns sequences of equal length. Two of them share a prompt. Only the last token of each sequence is trained on.
  */
 function evenBatch(random: Random): readonly TrainingSequence[] {
   const beginnings = [[0], [1], [2], [3], [4], [9, 8, 7, 6, 5, 1], [9, 8, 7, 6, 5, 2]];
@@ -278,8 +278,7 @@ function evenBatch(random: Random): readonly TrainingSequence[] {
 }
 
 /**
- * Returns the kind of layout of each of the batch's packs. It is `branched` if rows leave their shared prefix at
- * different positions.
+ * Returns the kind of layout of each pack. It is `branched` if rows leave their shared prefix at different positions.
  */
 function layoutsOf(batch: readonly TrainingSequence[], microbatchTokens: number): readonly string[] {
   return cutIntoPacks(groupByPrefix(batch), microbatchTokens).map(({ kind, groups }) => {

@@ -39,8 +39,8 @@ interface Golden {
     >
   >;
   /**
-   * Sum of log-probabilities of each answer, with the adapter, and in `base_pairs` without it. `kl` is KTO's reference
-   * point.
+   * Summed log-probabilities of each answer. They are computed with the adapter, except `base_pairs`. `kl` is KTO's
+   * reference point.
    */
   readonly logprobs: Readonly<Record<"pairs" | "judged" | "base_pairs", readonly number[]>> & {
     readonly kl: number;

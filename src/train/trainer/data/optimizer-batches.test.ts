@@ -15,8 +15,8 @@ interface Sequence extends PackedSequence {
 }
 
 /**
- * Returns a sequence in which every token is trained on except the prompt, or, without a prompt, except the first
- * token.
+ * Returns a sequence in which every token after the prompt is trained on. Without a prompt, every token except the
+ * first is trained on.
  */
 function sequenceOf({
   promptIds = [],

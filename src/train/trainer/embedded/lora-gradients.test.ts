@@ -47,7 +47,7 @@ function checkClose(
 
 const attention = ["q_proj", "k_proj", "v_proj", "o_proj"] as const;
 
-/** Targets of the models for which they are not all projections. */
+/** Adapter targets of the models whose adapters do not target all projections. */
 const targetsOf: Readonly<Record<string, readonly ProjectionName[]>> = {
   "qwen3-moe": attention,
   "qwen3-moe-sums": attention,

@@ -102,8 +102,8 @@ test("tokens clipped by CISPO or a mask are out of bounds; with PPO only if the 
   const token = [1.6487213, 0.7788008, 1, 2.7182818, 1];
   const narrow = { epsilon: 0.2, epsilonHigh: 0.2 };
   checkRatios(narrow, token, 3 / 5, p95);
-  // Only the first token counts as clipped. PPO keeps the gradient of the second, below the bounds with a positive
-  // advantage, and of the fourth, above the bounds with a negative one.
+  // Only the first token counts as clipped. PPO keeps the gradient of the second token (below the bounds, positive
+  // advantage) and of the fourth (above the bounds, negative advantage).
   checkRatios({ ...narrow, ppo: true }, token, 1 / 5, p95);
   checkRatios({ ...narrow, ppo: true, maskProbRatio: true }, token, 3 / 5, p95);
   // The cap lowers the first and the fourth ratio to 1.1 before the bounds apply.

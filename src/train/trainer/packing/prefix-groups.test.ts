@@ -23,7 +23,7 @@ function sequenceOf(...inputIds: readonly number[]): PackedSequence {
 const range = (start: number, count: number): readonly number[] =>
   Array.from({ length: count }, (_, index) => start + index);
 
-/** Describes each group as text: the prefix, own tokens, and number of sequences of each row. */
+/** Describes the rows of each group as text: prefix, own tokens, and number of sequences. */
 function shapeOf(sequences: readonly PackedSequence[]): readonly (readonly string[])[] {
   return groupByPrefix(sequences).map((group) =>
     group.map(
@@ -131,8 +131,8 @@ test("no other grouping by paths computes fewer tokens", () => {
 });
 
 /**
- * Finds the minimum by trying all divisions into groups, and each row of a group as its prefix path. A group computes
- * all tokens of the path row; of each other row, it computes only the tokens after the row leaves the path.
+ * Finds the minimum by trying all divisions into groups and, in each group, every row as the prefix path. A group
+ * computes all tokens of the path row; of each other row, it computes only the tokens after the row leaves the path.
  */
 function fewestTokens(rows: readonly (readonly number[])[]): number {
   if (rows.length === 0) return 0;

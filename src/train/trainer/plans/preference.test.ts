@@ -240,8 +240,8 @@ test("KTO takes single answers, and a pair's two answers separately", async (t) 
     [["0+ 1 10 9 [2] [10]", "1- 3 10 9 [4] [10]", "2+ 5 10 9 [6] [10]"], ["3- 5 10 9 [7] [10]"]],
   );
   assert.equal(outcome.counts.trajectories, 4);
-  // Forward passes over two epochs: the reference's values of the answers and of the mismatches, once each, then the
-  // policy's values of the mismatches before each step.
+  // Forward passes over two epochs. First, the reference computes the answers and the mismatches, once each. Then,
+  // before each step, the policy computes the mismatches.
   const forwards = calls.flatMap((call) => (call.kind === "forward" ? [call.data.map(shown)] : []));
   const mismatched = [
     "undefined- 1 10 9 [6] [10]",

@@ -302,6 +302,6 @@ test("reports an optimizer state that is discarded or belongs to another trainer
     (await warned("sft", another)).join(),
     /its state was kept by the trainer embedded, and this one is naive/,
   );
-  // No job made an imported adapter, so there was never an optimizer state to miss.
+  // No job made the imported adapter, so no optimizer state is missing.
   assert.deepEqual(await warned(null), []);
 });

@@ -49,7 +49,7 @@ export interface NaiveTrainerOptions {
 
 const stateFileName = "naive-state.json";
 
-/** State from which a trainer continues. Of `adapter`, only the shape counts; the values are in `state`. */
+/** State from which a trainer continues. `adapter` gives only the shape; the values are in `state`. */
 interface Kept {
   readonly adapter: LoraAdapter;
   readonly state: NaiveState;
@@ -102,7 +102,7 @@ export class NaiveTrainers implements TrainerProvider {
 
 class NaiveTrainer implements Trainer {
   readonly #options: NaiveTrainerOptions;
-  /** Adapter of which only the shape counts; the current values are in `#state`. */
+  /** Gives only the adapter's shape; its current values are in `#state`. */
   readonly #adapter: LoraAdapter;
   readonly #graph: Graph;
   readonly #weightFeeds: Readonly<Record<string, Dense>>;

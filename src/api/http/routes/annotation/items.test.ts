@@ -204,7 +204,7 @@ test("stores answers as feedback on the item, and replaces them when the annotat
       [given.feedback[1]?.id, "rude"],
     ],
   );
-  // Ann returns to her first answers. The server must not mistake this for a retry of her first request.
+  // Ann submits her first answers again. The server must not mistake this for a retry of her first request.
   await answer({ quality: 4, tone: "kind" });
   await answer({ quality: 1, tone: "rude" }, "bob");
   assert.deepEqual(await tonesOn(server, item.weave_ref), ["ann kind", "bob rude"]);

@@ -1,4 +1,4 @@
-// Tests of feedback exported as files and of statistics over feedback, with a real database.
+// Tests of feedback exports and feedback statistics, with a real database.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { systemClock } from "../../../../base/domain/clock.ts";

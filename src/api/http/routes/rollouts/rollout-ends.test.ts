@@ -1,4 +1,4 @@
-// Tests the end of rollouts: fake rewards, rewards at the same time, and calls that are still running.
+// Tests the end of rollouts: refused rewards, concurrent rewards, and calls that are still running.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bearer, keys } from "../../testing/fake-server.ts";

@@ -1,4 +1,4 @@
-// Tests which rollouts a training job selects: by the age of their versions, and only whole groups.
+// Tests that a training job selects only complete groups of rollouts, and selects them by the age of their versions.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { playJob } from "../../testing/fake-server.ts";
@@ -13,7 +13,7 @@ async function selectingServer() {
     return id;
   };
   const train = (rollouts: object) => ask("/v1/preview/training-jobs", { model_id: modelId, rollouts });
-  /** Returns the rollouts of the job that trains on the selected ones. */
+  /** Submits a job that trains on the selected rollouts. Returns the ids of all rollouts that belong to this job. */
   const trainedBy = async (selection: object): Promise<readonly string[]> => {
     const { status, body } = await train(selection);
     assert.equal(status, 200, JSON.stringify(body));

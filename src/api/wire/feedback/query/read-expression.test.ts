@@ -1,4 +1,4 @@
-// Tests of reading the feedback query language, and of refused queries: faults of shape and unsupported operations.
+// Tests that feedback queries are read, and that malformed queries and unsupported operations are refused.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { holds } from "../../../../base/domain/testing/feedback-queries/evaluate.ts";

@@ -46,8 +46,9 @@ function truthOf(condition: Condition, record: FeedbackRecord): boolean | null {
 }
 
 /**
- * Joins conditions by `and` or `or`. @param decisive result that one condition with this result decides, even if others
- * are unknown
+ * Joins conditions by `and` or `or`.
+ *
+ * @param decisive result of the join as soon as one condition has this result, even if others are unknown
  */
 function joined(conditions: readonly Condition[], record: FeedbackRecord, decisive: boolean): boolean | null {
   let isUnknown = false;

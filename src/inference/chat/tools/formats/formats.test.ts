@@ -205,7 +205,7 @@ test("accepts common mistakes of models and reads what was meant", () => {
     { functions },
   );
   assert.equal(toolCalls[0]?.argumentsText, '{"a": 12345678901234567890}');
-  // These calls are of functions without parameters.
+  // These calls have no arguments, because the functions have no parameters.
   assert.deepEqual(calls(callFormats.hermes, '<tool_call>{"name": "now"}</tool_call>', functions), [
     ["now", {}],
   ]);

@@ -13,7 +13,7 @@ interface Expected {
   readonly calls?: readonly string[];
 }
 
-/** Checks how an answer is parsed that arrives whole, character by character, and in pieces of seven characters. */
+/** Checks how an answer is parsed if it arrives whole, character by character, or in pieces of seven characters. */
 function check(text: string, { text: said = "", reasoning = "", calls = [] }: Expected, names = ["f"]): void {
   for (const pieces of [[text], text.split(""), text.match(/[\s\S]{1,7}/g) ?? []]) {
     const read = readReply(harmonyFormat, pieces, { names });

@@ -1,5 +1,5 @@
-// Tests blocks that the runtime computes against sums in float64, and draws that use these blocks against draws without
-// them.
+// Compares the blocks that the runtime computes with sums in float64, and draws that use these blocks with draws that
+// do not.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GenerationRequest } from "../../../../base/domain/generation.ts";

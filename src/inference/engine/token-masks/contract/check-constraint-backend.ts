@@ -1,5 +1,5 @@
-// Contract tests that every constraint backend must pass: masks equal those of trying every token, cursors of one
-// constraint are independent, and unsupported constraints are refused by name.
+// Contract tests that every constraint backend must pass: a mask equals the result of trying every token, cursors of
+// one constraint are independent, and unsupported constraints are refused by name.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { systemClock } from "../../../../base/domain/clock.ts";
@@ -61,8 +61,8 @@ export async function nextMask(cursor: ConstraintCursor): Promise<TokenMask> {
 }
 
 /**
- * Follows a text byte by byte, and compares each mask with the tokens that are allowed by trying. The vocabulary has a
- * token for each byte.
+ * Follows a text byte by byte, and compares each mask with the result of trying every token. The vocabulary has a token
+ * for each byte.
  */
 export async function followText(
   cursor: ConstraintCursor,

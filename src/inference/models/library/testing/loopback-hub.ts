@@ -18,7 +18,7 @@ export interface HubRepository {
   readonly card?: Readonly<Record<string, unknown>>;
   /** Token that a client must have to see the repository; absent if all clients see it. */
   readonly token?: string;
-  /** True if users must accept the repository's conditions, which no client has done. */
+  /** True if users must first accept the repository's conditions. No client of the tests has accepted them. */
   readonly isGated?: boolean;
 }
 

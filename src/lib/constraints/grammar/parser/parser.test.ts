@@ -20,7 +20,10 @@ const textsOf = (length: number): readonly string[] =>
     number.toString(2).padStart(length, "0").replaceAll("0", "a").replaceAll("1", "b"),
   );
 
-/** Returns for each position of the text whether the text may end there, and whether it is a valid prefix up to there. */
+/**
+ * For each position of the text, returns whether the text may end there, and whether the part before it is a valid
+ * prefix.
+ */
 function placesOf({ machine, start }: Language, text: string): readonly (readonly [boolean, boolean])[] {
   const states = [start];
   for (const byte of new TextEncoder().encode(text)) states.push(machine.next(states.at(-1) ?? start, byte));

@@ -324,7 +324,7 @@ const cases: readonly (readonly [schema: Json, accepted: readonly string[], othe
     ["[2,3]"],
     ["[1.5]", '["a"]'],
   ],
-  // The complement of an excluded schema is computed part by part, as far as the parts' complements can be expressed.
+  // An excluded schema is complemented part by part, as far as the complement of each part can be expressed.
   [
     { type: "object", not: { not: { not: { additionalProperties: { type: "string" } } } } },
     ['{"a":1}'],

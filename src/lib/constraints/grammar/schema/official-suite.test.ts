@@ -1,5 +1,5 @@
-// Runs the official test suite of JSON Schema 2020-12. Each group of tests is either refused, naming a keyword, or
-// passes entirely.
+// Runs the official test suite of JSON Schema 2020-12. The schema of each group is either refused with the name of a
+// keyword, or passes all tests of the group.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";

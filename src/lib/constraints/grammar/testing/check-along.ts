@@ -5,8 +5,8 @@ import type { CompiledConstraint } from "../matcher.ts";
 import { allowedByTrying, idsOf } from "./try-every-token.ts";
 
 /**
- * Accepts the tokens in turn, and asserts at each position that the mask allows exactly the tokens that a trial of all
- * tokens accepts.
+ * Accepts the tokens in turn. At each position, asserts that the mask allows exactly those tokens that are accepted
+ * when each token is tried.
  *
  * @param fresh compiles the same constraint anew for the naive computation; called before each token
  */

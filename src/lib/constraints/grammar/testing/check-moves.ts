@@ -1,4 +1,5 @@
-// Compares matchers that randomly accept tokens, roll back and fork with fresh matchers that accepted the same tokens.
+// Tests matchers that accept tokens, roll back and fork at random. Each must equal a fresh matcher that accepted the
+// same tokens.
 import assert from "node:assert/strict";
 import type { Constraint } from "../../../../base/domain/constraint.ts";
 import type { Random } from "../../../../base/domain/random.ts";

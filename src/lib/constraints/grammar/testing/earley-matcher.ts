@@ -131,8 +131,8 @@ export class EarleyMatcher {
   }
 
   /**
-   * Returns the production unchanged, unless a recall symbol follows the finished symbol. Then replaces the recall
-   * symbol by the one for the finished symbol's text.
+   * If a recall symbol follows the finished symbol, returns the production with that recall symbol replaced by the
+   * symbol for the finished text. Otherwise returns the production unchanged.
    */
   #recalled({ production, done }: Item, text: readonly number[]): Production {
     const { recalls } = this.#language.machine;

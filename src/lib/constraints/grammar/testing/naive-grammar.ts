@@ -1,6 +1,5 @@
-// Random grammars with a few rules, and a naive reference for their languages. The reference finds the spans that each
-// rule matches by trying each rule at each position until no span is added. It shares no code with the compiler and
-// the parser.
+// Random grammars with a few rules, and a naive reference for their languages. The reference tries each rule at each
+// position until it finds no more matching spans. It shares no code with the compiler and the parser.
 import * as fc from "fast-check";
 
 /** A character, or the 0-based number of a rule. */

@@ -8,7 +8,10 @@ export class TokenTrial {
   readonly #matcher: EarleyMatcher;
   readonly #budget: Language["budget"];
   readonly #place: Place;
-  /** By byte: the position after the text and this byte. Cached because most tokens are already refused there. */
+  /**
+   * For each byte, the position after the common text and this byte. Cached because most tokens are already refused
+   * there.
+   */
   readonly #behind: (Place | undefined)[] = [];
 
   constructor(language: Language, sofar: Uint8Array) {

@@ -50,7 +50,7 @@ function* texts(length: number): Generator<readonly number[]> {
   for (const text of texts(length - 1)) for (const letter of letters) yield [...text, letter.charCodeAt(0)];
 }
 
-/** Asserts that each text up to a length leads from both states to a live state, or from neither. */
+/** Asserts that the two states are alike: each text up to a length leads to a live state from both, or from neither. */
 function checkAlike(automaton: Automaton, one: number, other: number, length: number): void {
   for (const text of texts(length)) {
     const [first, second] = [one, other].map((state) =>

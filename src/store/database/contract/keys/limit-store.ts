@@ -1,4 +1,4 @@
-// The contract that every LimitStore must pass, and key stores and job stores as far as limits concern them.
+// The contract that every LimitStore must pass. Key stores and job stores must pass it too, where limits concern them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { noLimits, type LimitSubject, type SlotCounts } from "../../../../base/domain/keys/limits.ts";

@@ -1,4 +1,4 @@
-// The contract that every UsageStore must pass, and job stores as far as usage concerns them.
+// The contract that every UsageStore must pass. Job stores must pass it too, where usage concerns them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { noUsage, usageId, type UsageFilter, type UsageRow } from "../../../../base/domain/keys/usage.ts";

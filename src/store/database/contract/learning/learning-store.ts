@@ -1,5 +1,5 @@
-// The contract that every LearningStore must pass, together with the stores of jobs and models: which version a model's
-// name stands for at each stage of a cycle, and which server may change the stage.
+// The contract that every LearningStore must pass, together with the stores of jobs and models. It covers which version
+// a model's name stands for at each stage of a cycle, and which server may change the stage.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { pathSteps } from "../../../../base/domain/feedback-query/feedback-field.ts";

@@ -1,5 +1,5 @@
-// The contract that every store must pass under concurrency: two connections, as of two processes, work on a store at
-// the same time. A read followed by a write acts on the state at the time of the write. Each test must pass in every
+// The contract that every store must pass under concurrency: two connections, like those of two processes, use a store
+// at the same time. A read followed by a write acts on the state at the time of the write. Each test must pass in every
 // order of the connections' operations.
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -317,7 +317,7 @@ function checkMerging(makeStorage: MakeStorage): void {
       said.toSorted((one, other) => Number(one) - Number(other)),
       numbers(11).map((index) => index - 1),
     );
-    // The time at which a content was replaced is the time of the content that replaced it.
+    // A content's `replacedAt` is the time of the content that replaced it.
     assert.deepEqual(
       items.map(({ replacedAt }) => replacedAt),
       said.slice(1).map((by) => moment(Number(by))),

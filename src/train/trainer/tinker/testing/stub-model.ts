@@ -3,7 +3,7 @@
 import type { OptimizerStep, Trainer, TrainingSequence } from "../../trainer.ts";
 import type { ReceivedDatum } from "./stub-wire.ts";
 
-/** A received sequence, and the derivative of the loss by the log-probability of each target. */
+/** A received sequence, and the derivative of the loss with respect to the log-probability of each target. */
 interface Counted {
   readonly datum: ReceivedDatum;
   readonly slopes: readonly number[];
@@ -79,7 +79,7 @@ function sequenceOf({ tokens, inputs }: ReceivedDatum): TrainingSequence {
   };
 }
 
-/** Returns the derivative of the server's weighted loss by each log-probability. */
+/** Returns the derivatives of the server's weighted loss with respect to the log-probabilities. */
 function slopesOf(loss: string, { inputs }: ReceivedDatum, logprobs: Float32Array): readonly number[] {
   const { weights, advantages, logprobs: given } = inputs;
   if (loss === "cross_entropy") return weights.map((weight) => -weight);

@@ -1,4 +1,4 @@
-// For tests: the operations of the stub server, with futures that complete in order, models, and saved states.
+// For tests: the operations of the stub server, its models and saved states, and its futures, which complete in order.
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";

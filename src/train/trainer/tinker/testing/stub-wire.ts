@@ -10,7 +10,7 @@ export type { JsonRequest };
 
 export interface ReceivedDatum {
   readonly tokens: readonly number[];
-  /** One value per target for each input of the loss, by the input's name. */
+  /** Inputs of the loss, by name. Each has one value per target. */
   readonly inputs: Readonly<Record<string, readonly number[]>>;
 }
 
