@@ -60,8 +60,9 @@ export interface KeyService {
    */
   rotate(id: string, graceSeconds: number): Promise<NewKey>;
   /**
-   * Revokes a key. The server refuses later requests with the key, and ends its running requests and jobs. @throws
-   * ServiceError `not_found` if no such key exists or it is already revoked
+   * Revokes a key. The server refuses later requests with the key, and ends its running requests and jobs.
+   *
+   * @throws ServiceError `not_found` if no such key exists or it is already revoked
    */
   revoke(id: string): Promise<AccessKey>;
 }
@@ -124,8 +125,9 @@ export function createKeyService({
 }
 
 /**
- * Validates the given fields and returns them, with scopes deduplicated and in canonical order. @throws ServiceError
- * `invalid`
+ * Validates the given fields and returns them, with scopes deduplicated and in canonical order.
+ *
+ * @throws ServiceError `invalid`
  */
 function checkedChoices<Choices extends Partial<KeyChoices>>(
   choices: Choices,

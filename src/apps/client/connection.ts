@@ -63,7 +63,9 @@ export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   /**
-   * Yields the body as it arrives; leaving the loop closes the connection. @throws HoneError if the connection is lost
+   * Yields the body as it arrives; leaving the loop closes the connection.
+   *
+   * @throws HoneError if the connection is lost
    */
   bytes(): AsyncGenerator<Uint8Array>;
   /** Returns the whole body. @throws HoneError if the connection is lost */

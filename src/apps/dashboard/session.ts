@@ -15,8 +15,9 @@ const keyName = "hone-key";
 export const session = signal<Session | null | undefined>(undefined);
 
 /**
- * Opens a session with the key stored in this tab, or without a key if the server needs none. @throws HoneError if the
- * server does not answer
+ * Opens a session with the key stored in this tab, or without a key if the server needs none.
+ *
+ * @throws HoneError if the server does not answer
  */
 export async function resumeSession(): Promise<void> {
   const kept = sessionStorage.getItem(keyName);

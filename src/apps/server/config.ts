@@ -240,8 +240,9 @@ function refuseUnsafe(config: HoneConfig): void {
 }
 
 /**
- * Returns a secret: the given text, or for `file:<path>` the content of that file. @throws ServiceError `invalid` if
- * the file cannot be read; the message shows only the path
+ * Returns a secret: the given text, or for `file:<path>` the content of that file.
+ *
+ * @throws ServiceError `invalid` if the file cannot be read; the message shows only the path
  */
 function secretIn(name: string, given: string): string {
   if (!given.startsWith("file:")) return given;

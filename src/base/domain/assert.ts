@@ -14,7 +14,9 @@ export function unreachable(value: never): never {
 }
 
 /**
- * Returns the value. Throws if it is null or undefined, which is a bug. @param what name of the value for the message
+ * Returns the value. Throws if it is null or undefined, which is a bug.
+ *
+ * @param what name of the value for the message
  */
 export function present<T>(value: T | null | undefined, what: string): T {
   if (value === null || value === undefined) throw new Error(`must be present: ${what}`);

@@ -326,8 +326,9 @@ export interface JobStore {
     options?: JobCreation,
   ): Promise<{ readonly id: string; readonly isNew: boolean }>;
   /**
-   * Returns the id of the job that was created with this idempotency key; null if there is none. @throws ServiceError
-   * `conflict` as `create` does
+   * Returns the id of the job that was created with this idempotency key; null if there is none.
+   *
+   * @throws ServiceError `conflict` as `create` does
    */
   findCreated(idempotency: IdempotencyKey): Promise<string | null>;
   find(id: string): Promise<TrainingJob | null>;
@@ -351,8 +352,9 @@ export interface JobStore {
   findRunning(id: string, owner: string): Promise<TrainingJob | null>;
   /**
    * Stores the pins unless the job already has some, and returns the job's pins. If another version has meanwhile taken
-   * the step that the result should get, the stored pins get the next step. @throws ServiceError `conflict` if the job
-   * is not running for this owner
+   * the step that the result should get, the stored pins get the next step.
+   *
+   * @throws ServiceError `conflict` if the job is not running for this owner
    */
   pin(id: string, owner: string, pins: JobPins): Promise<JobPins>;
   /**
@@ -464,8 +466,9 @@ export interface ReplayAssignment {
 }
 
 /**
- * Stores an event of an attempt durably, in the order of the calls. @throws ServiceError as documented at each kind of
- * event
+ * Stores an event of an attempt durably, in the order of the calls.
+ *
+ * @throws ServiceError as documented at each kind of event
  */
 export type JobReport = (event: AttemptEvent) => Promise<void>;
 
@@ -492,8 +495,9 @@ export type AttemptEvent =
       readonly metrics: Readonly<Record<string, number>>;
     }
   /**
-   * Beginning of a new phase after `started`. @throws ServiceError `conflict` if another server owns the job now; this
-   * attempt must then not publish anything
+   * Beginning of a new phase after `started`.
+   *
+   * @throws ServiceError `conflict` if another server owns the job now; this attempt must then not publish anything
    */
   | { readonly kind: "entered"; readonly phase: JobPhase }
   /**
@@ -514,7 +518,9 @@ export type AttemptEvent =
   | { readonly kind: "noted"; readonly message: string }
   /**
    * Asks, before publishing, whether this server still owns the job. Without this check, the result could overwrite
-   * that of another server's attempt. @throws ServiceError `conflict` if another server owns the job now
+   * that of another server's attempt.
+   *
+   * @throws ServiceError `conflict` if another server owns the job now
    */
   | { readonly kind: "asks-for-job" };
 
@@ -546,7 +552,9 @@ export interface JobRunner {
    */
   requireTrainable?(baseModel: string): void;
   /**
-   * Returns the pins of a job that would start now from this version of the model. @throws ServiceError as `run` does
+   * Returns the pins of a job that would start now from this version of the model.
+   *
+   * @throws ServiceError as `run` does
    */
   pinsFor(model: TrainedModel, from: ModelVersion, task: JobTask): Promise<RunnerPins>;
   /**

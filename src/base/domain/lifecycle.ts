@@ -30,8 +30,9 @@ export interface Life {
 }
 
 /**
- * Returns a service with these functions. @param name name for error messages, such as `The <name> was stopped while it
- * started.`
+ * Returns a service with these functions.
+ *
+ * @param name name for error messages, such as `The <name> was stopped while it started.`
  */
 export function serviceOf(name: string, life: Life): Service {
   const stopping = new AbortController();

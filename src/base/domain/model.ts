@@ -252,8 +252,9 @@ export interface ModelFilter {
 
 export interface ModelStore {
   /**
-   * Stores the model with its version 0, and optionally with a copied version, in one transaction. @throws ServiceError
-   * `conflict` if the project already has a model of this name
+   * Stores the model with its version 0, and optionally with a copied version, in one transaction.
+   *
+   * @throws ServiceError `conflict` if the project already has a model of this name
    */
   create(model: TrainedModel, versionZero: ModelVersion, copied?: ModelVersion): Promise<void>;
   find(id: string): Promise<TrainedModel | null>;

@@ -37,8 +37,9 @@ export interface NumberedPageRequest extends Pick<PageRequest, "limit" | "order"
 }
 
 /**
- * Returns how many of the first items fit into a page, but at least one if there are any. @param sizes size of each
- * item in bytes
+ * Returns how many of the first items fit into a page, but at least one if there are any.
+ *
+ * @param sizes size of each item in bytes
  */
 export function fittingCount(sizes: readonly number[], bytesMax: number): number {
   let count = 0;

@@ -46,8 +46,9 @@ export interface HttpAnswer {
   /** Returns the value of a header; null if the answer does not have it. The name must be in lower case. */
   readonly header: (name: string) => string | null;
   /**
-   * Body of the answer, which can be read only once. A reader that stops early closes the connection. @throws
-   * HttpFailure; the signal's reason
+   * Body of the answer, which can be read only once. A reader that stops early closes the connection.
+   *
+   * @throws HttpFailure; the signal's reason
    */
   readonly body: AsyncGenerator<Uint8Array, void>;
   /** Skips the part of the body that has not been read. If that part arrives soon, the connection can be used again. */

@@ -21,8 +21,8 @@ export interface JinjaProgram {
   /**
    * Runs the template and returns the rendered text.
    *
-   * @throws {@link TemplateFailure} `unsupported`: with the template's own message when the template raises an
-   * exception, else with the location of the failure; the error of `limits` when one is reached
+   * @throws {@link TemplateFailure} `unsupported` with the template's own message if the template raises an exception,
+   * otherwise with the location of the failure. Throws the error of `limits` if a limit is reached
    */
   run(variables: Readonly<Record<string, Value>>, limits?: ProgramLimits): string;
 }

@@ -37,7 +37,9 @@ export class ArchiveBytes {
   }
 
   /**
-   * Yields exactly `count` bytes in pieces. @throws ServiceError `invalid` if fewer bytes are left; otherwise as `next`
+   * Yields exactly `count` bytes in pieces.
+   *
+   * @throws ServiceError `invalid` if fewer bytes are left; otherwise as `next`
    */
   async *pieces(count: number): AsyncGenerator<Buffer, void> {
     for (let left = count; left > 0;) {

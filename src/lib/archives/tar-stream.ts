@@ -15,8 +15,9 @@ export interface ArchivedFile {
 }
 
 /**
- * Returns a file on disk as a file for an archive; its content is read when it is sent. @throws ServiceError `invalid`
- * unless it is a plain file; errors of the file system
+ * Returns a file on disk as a file for an archive; its content is read when it is sent.
+ *
+ * @throws ServiceError `invalid` unless it is a plain file; errors of the file system
  */
 export async function fileToArchive(path: string): Promise<ArchivedFile> {
   const found = await stat(path);

@@ -65,7 +65,9 @@ export class LearningService {
 
   /**
    * Turns learning off. A training job of the cycle in progress is cancelled, a candidate is refused, and a promoted
-   * version stays. @throws ServiceError `not_found` if learning is off
+   * version stays.
+   *
+   * @throws ServiceError `not_found` if learning is off
    */
   async turnOff({ id }: TrainedModel): Promise<void> {
     const { learning, jobQueue, clock } = this.#dependencies;

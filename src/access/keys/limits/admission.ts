@@ -92,8 +92,9 @@ export class Admission implements Allowance {
   }
 
   /**
-   * Adds the request to the counts of its key and entity, even if they have no limit on requests. @param by 1 to add
-   * the request, -1 to remove it
+   * Adds the request to the counts of its key and entity, even if they have no limit on requests.
+   *
+   * @param by 1 to add the request, -1 to remove it
    */
   #count(by: 1 | -1): void {
     for (const { subject } of this.#all) this.#counts.add(subject, this.#slot, { requests: by });

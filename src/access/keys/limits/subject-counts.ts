@@ -66,8 +66,9 @@ export class SubjectCounts {
   }
 
   /**
-   * Marks the counts in transit as unsent, because they could not be stored. @returns true if there were any such
-   * counts
+   * Marks the counts in transit as unsent, because they could not be stored.
+   *
+   * @returns true if there were any such counts
    */
   giveBack(): boolean {
     let isSome = false;

@@ -26,8 +26,9 @@ export async function splitName(
 }
 
 /**
- * Returns the queue with a name, as accepted by {@link splitName}. @throws ServiceError `not_found` if the project has
- * no such queue, `conflict` if several queues have the name
+ * Returns the queue with a name, as accepted by {@link splitName}.
+ *
+ * @throws ServiceError `not_found` if the project has no such queue, `conflict` if several queues have the name
  */
 export async function findQueue(client: Hone, name: string): Promise<AnnotationQueue & QueueName> {
   const { project_id, last } = await splitName(client, name);

@@ -14,8 +14,9 @@ export interface AnnotationRun {
 }
 
 /**
- * Runs the session, and releases the leased item at the end. @throws any error other than HoneError; HoneErrors are
- * shown on the screen
+ * Runs the session, and releases the leased item at the end.
+ *
+ * @throws any error other than HoneError; HoneErrors are shown on the screen
  */
 export async function runAnnotation({ session, keys, clock, show }: AnnotationRun): Promise<void> {
   const at = { typed: null as string | null, scrolled: 0, notice: null as string | null };

@@ -12,8 +12,9 @@ export interface AskOptions {
 /** A conversation that remembers its questions and answers. */
 export interface Conversation {
   /**
-   * Sends a question and prints the answer as it arrives. @throws HoneError if the server refuses the request; the
-   * signal's reason if it aborts
+   * Sends a question and prints the answer as it arrives.
+   *
+   * @throws HoneError if the server refuses the request; the signal's reason if it aborts
    */
   ask(question: string, options?: AskOptions): Promise<void>;
 }

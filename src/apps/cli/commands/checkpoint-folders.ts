@@ -140,8 +140,9 @@ async function exportVersion(name: string, flags: ExportFlags): Promise<void> {
 }
 
 /**
- * Downloads a version's files into a new folder. @throws ServiceError `invalid` if the folder exists; HoneError if the
- * server does not return the version
+ * Downloads a version's files into a new folder.
+ *
+ * @throws ServiceError `invalid` if the folder exists; HoneError if the server does not return the version
  */
 export async function writeVersion(
   client: Hone,

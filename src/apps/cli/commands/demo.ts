@@ -127,8 +127,10 @@ async function show(client: Hone, task: DemoTask, { baseModel }: DemoModel, flag
 }
 
 /**
- * Calls `work` with a rater, and restores the terminal afterwards. @throws ServiceError `invalid` for an invalid
- * --noise, or if the rater needs a keyboard but standard input is not a terminal
+ * Calls `work` with a rater, and restores the terminal afterwards.
+ *
+ * @throws ServiceError `invalid` for an invalid --noise, or if the rater needs a keyboard but standard input is not a
+ * terminal
  */
 async function withRater<Result>(
   { simulate, noise }: DemoFlags,

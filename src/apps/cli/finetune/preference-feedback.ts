@@ -25,8 +25,9 @@ export function asksForFeedback(flags: FeedbackFlags): boolean {
 }
 
 /**
- * Creates a job from feedback, or with --dry-run only previews its data, and prints the result. @returns the job's id;
- * null if no job was created
+ * Creates a job from feedback, or with --dry-run only previews its data, and prints the result.
+ *
+ * @returns the job's id; null if no job was created
  */
 export async function trainOnFeedback(
   client: Hone,

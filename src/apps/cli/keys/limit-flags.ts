@@ -15,8 +15,9 @@ export const limitFlags: readonly (readonly [flag: string, about: string])[] = [
 ];
 
 /**
- * Returns the limits that the flags set; null for `none`, which removes a limit. @throws ServiceError `invalid` for a
- * value other than a whole number or `none`
+ * Returns the limits that the flags set; null for `none`, which removes a limit.
+ *
+ * @throws ServiceError `invalid` for a value other than a whole number or `none`
  */
 export function limitsOf(flags: LimitFlags): Partial<KeyLimits> {
   const named = limitNames.flatMap((limit) => {

@@ -91,8 +91,9 @@ const retryMs = 1000;
 const retriesMax = 120;
 
 /**
- * Prints new lines until the process ends. @throws HoneError if the server refuses the request, or cannot be reached
- * for about two minutes
+ * Prints new lines until the process ends.
+ *
+ * @throws HoneError if the server refuses the request, or cannot be reached for about two minutes
  */
 async function follow(client: Hone, { level, after, print }: Following): Promise<void> {
   let last = after;

@@ -5,8 +5,9 @@ import type { RewardRule } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 
 /**
- * Returns the reward rule with an id or a name. @throws HoneError for an unknown id; ServiceError `not_found` for an
- * unknown name
+ * Returns the reward rule with an id or a name.
+ *
+ * @throws HoneError for an unknown id; ServiceError `not_found` for an unknown name
  */
 export async function findRule(client: Hone, name: string): Promise<RewardRule> {
   if (isUuid(name)) return client.rules.get(name);

@@ -62,8 +62,9 @@ export class Calls {
   }
 
   /**
-   * Returns the parsed answer. @throws HoneError, with code `not_json` if the answer is not JSON because it came from
-   * another program
+   * Returns the parsed answer.
+   *
+   * @throws HoneError, with code `not_json` if the answer is not JSON because it came from another program
    */
   async call<R extends RouteWith<"answer">>(
     route: R,

@@ -124,8 +124,9 @@ function textOfTask(task: unknown): string {
 const defaultTimeoutMs = 120_000;
 
 /**
- * Returns the text of the judge's answer. @throws HoneError if the judge's server does not answer, or refuses the
- * request
+ * Returns the text of the judge's answer.
+ *
+ * @throws HoneError if the judge's server does not answer, or refuses the request
  */
 async function ask<Task>(
   { model, baseURL, apiKey, request, timeout = defaultTimeoutMs }: JudgeOptions<Task>,

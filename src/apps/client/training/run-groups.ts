@@ -174,7 +174,9 @@ function tookTooLong(timeoutMs: number): HoneError {
 }
 
 /**
- * Validates a rollout's result. @throws HoneError `invalid` if the reward is not finite, or is missing without a judge
+ * Validates a rollout's result.
+ *
+ * @throws HoneError `invalid` if the reward is not finite, or is missing without a judge
  */
 function resultOf(result: RolloutResult, isJudged: boolean): Omit<Rollout, "trajectory"> {
   const given = typeof result === "object" && result !== null ? result : { reward: result };

@@ -142,8 +142,10 @@ const validationNames: { readonly [Name in keyof Required<ValidationOptions<unkn
 export type Resolved<Task> = TrainOptions<Task> & Required<Pick<TrainOptions<Task>, keyof typeof defaults>>;
 
 /**
- * Applies the defaults. @throws HoneError `invalid` for an unknown option, or one out of range; the message has the
- * option's name, value and range
+ * Applies the defaults.
+ *
+ * @throws HoneError `invalid` for an unknown option, or one out of range; the message has the option's name, value and
+ * range
  */
 export function resolveOptions<Task>(options: TrainOptions<Task>): Resolved<Task> {
   refuseUnknown(options, Object.keys(optionNames), "train");

@@ -10,8 +10,9 @@ import { runGroups } from "./run-groups.ts";
 import { seedOf } from "./seeds.ts";
 
 /**
- * Validates a version, and returns the result and the run's progress after it. @throws HoneError `rollouts_failed`, or
- * the server's refusal; the signal's reason
+ * Validates a version, and returns the result and the run's progress after it.
+ *
+ * @throws HoneError `rollouts_failed`, or the server's refusal; the signal's reason
  */
 export async function validate<Task>(
   run: RoundRun<Task>,

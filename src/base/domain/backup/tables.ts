@@ -63,8 +63,9 @@ export interface DatabaseTables {
   snapshot(): Promise<TableSnapshot>;
   readonly requireTables: RequireTables;
   /**
-   * Checks that a backup of this schema version can fill the database. @throws ServiceError with the codes of {@link
-   * DatabaseTables.fill}, before anything is copied
+   * Checks that a backup of this schema version can fill the database.
+   *
+   * @throws ServiceError with the codes of {@link DatabaseTables.fill}, before anything is copied
    */
   requireEmpty(version: number): Promise<void>;
   /**

@@ -48,7 +48,9 @@ export interface LearningOrigin {
 export interface LearningStore {
   /**
    * Turns learning on, or replaces the settings. The cycle in progress keeps its settings. When learning is turned on,
-   * chats that were recorded earlier are skipped. @throws ServiceError `not_found` if the model does not exist
+   * chats that were recorded earlier are skipped.
+   *
+   * @throws ServiceError `not_found` if the model does not exist
    */
   put(learning: Learning): Promise<void>;
   find(modelId: string): Promise<(Learning & LearningNotes) | null>;

@@ -158,8 +158,10 @@ export interface RuleFilter {
 
 export interface RuleStore {
   /**
-   * Stores a new rule. @throws ServiceError `conflict` if the project already has a rule of this name, or `countMax`
-   * rules, or another rule trains the same model on its rollouts; `not_found` if the model does not exist
+   * Stores a new rule.
+   *
+   * @throws ServiceError `conflict` if the project already has a rule of this name, or `countMax` rules, or another
+   * rule trains the same model on its rollouts; `not_found` if the model does not exist
    */
   create(rule: StoredRule, limits: { readonly countMax: number }): Promise<void>;
   find(id: string): Promise<StoredRule | null>;
@@ -191,8 +193,9 @@ export interface RuleStore {
    */
   claim(owner: string): Promise<readonly StoredRule[]>;
   /**
-   * Returns the progress of a rule; null if there is no such rule. @param since beginning of the period in which jobs
-   * are counted
+   * Returns the progress of a rule; null if there is no such rule.
+   *
+   * @param since beginning of the period in which jobs are counted
    */
   progress(id: string, since: Date): Promise<AutomaticProgress | null>;
   /**

@@ -72,8 +72,9 @@ export interface ObjectStore {
    */
   create(draft: ObjectDraft): Promise<PublishedObject>;
   /**
-   * Finds a version of an object; null if there is none. @param wanted.kind kind of the object; with null, the newest
-   * object of either kind
+   * Finds a version of an object; null if there is none.
+   *
+   * @param wanted.kind kind of the object; with null, the newest object of either kind
    */
   find(
     projectId: string,

@@ -14,8 +14,9 @@ export interface TracedFile {
 export interface TracedFileStore {
   /**
    * Stores a file's metadata and returns it; durable when it resolves. If the project already has a file with the same
-   * bytes, returns that one. @throws ServiceError `too_large` if the entity's files together would exceed
-   * `entityBytesMax` bytes
+   * bytes, returns that one.
+   *
+   * @throws ServiceError `too_large` if the entity's files together would exceed `entityBytesMax` bytes
    */
   create(file: TracedFile, entityBytesMax: number): Promise<TracedFile>;
   find(projectId: string, digest: string): Promise<TracedFile | null>;

@@ -24,8 +24,9 @@ export interface TableStore {
   /** Stores a table with all its rows, or nothing; durable when it resolves. If the table exists, nothing changes. */
   create(table: TableName, rows: Iterable<TableRow>): Promise<void>;
   /**
-   * Stores a table of rows that the project already has. @throws ServiceError `not_found` for a row that the project
-   * does not have
+   * Stores a table of rows that the project already has.
+   *
+   * @throws ServiceError `not_found` for a row that the project does not have
    */
   createOf(table: TableName, rowDigests: Iterable<string>): Promise<void>;
   /** Returns the number of rows of a table; null if there is no such table. */

@@ -24,8 +24,9 @@ export interface FileFilter {
 
 export interface FileStore {
   /**
-   * Stores a file's metadata; durable when it resolves. @throws ServiceError `too_large` if the entity's files
-   * together would exceed `entityBytesMax` bytes
+   * Stores a file's metadata; durable when it resolves.
+   *
+   * @throws ServiceError `too_large` if the entity's files together would exceed `entityBytesMax` bytes
    */
   create(file: UploadedFile, entityBytesMax: number): Promise<void>;
   find(id: string): Promise<UploadedFile | null>;

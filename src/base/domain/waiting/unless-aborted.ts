@@ -1,8 +1,9 @@
 // Waits for an operation until a signal aborts the wait. The operation itself continues.
 
 /**
- * Returns the result of an operation. @throws the signal's reason if it aborts first, while the operation continues;
- * otherwise the error of the operation
+ * Returns the result of an operation.
+ *
+ * @throws the signal's reason if it aborts first, while the operation continues; otherwise the error of the operation
  */
 export async function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
   signal.throwIfAborted();

@@ -24,11 +24,13 @@ export interface FormChoice {
 
 /**
  * Chooses the form of each weight. Each form must have a kernel on this machine whose results do not depend on the
- * batch; without one, 8 bits replace 4, and float32 replaces 8. * With `as-stored`, types that fit blocks of 32 exactly
- * (Q4_0, Q4_1, Q4_K) keep four bits; other quantized types become 8 bits, which lose little; float32 and 16-bit types
- * stay floating point. * The weights of experts have 8 bits instead of 4, because every fast kernel for 4 bits needs
- * weights that it rearranged when the model was loaded. * The embedding and the output projection affect every logit.
- * If the other weights have fewer than 8 bits, these two have 8 bits.
+ * batch. If there is none, 8 bits replace 4, and float32 replaces 8.
+ *
+ * - With `as-stored`, types that fit blocks of 32 exactly (Q4_0, Q4_1, Q4_K) keep four bits. Other quantized types
+ *   become 8 bits, which lose little. Float32 and 16-bit types stay floating point.
+ * - The weights of experts have 8 bits instead of 4, because every fast kernel for 4 bits needs weights that it
+ *   rearranged when the model was loaded.
+ * - The embedding and the output projection affect every logit, so they never have fewer than 8 bits.
  *
  * @param stored tensors of the file, by the names of the model's parameters
  */

@@ -11,9 +11,10 @@ import { matrixDims } from "../recurrent/recurrence.ts";
 import { convolutionWidth } from "../recurrent/state-layers.ts";
 
 /**
- * Kind and dimensions of a state. Caches and states are numbered from 0, in the order of their layers. * `inputs`: the
- * inputs of a convolution at the last positions, oldest first, [kernel size - 1, width]. * `matrices`: one matrix for
- * each head, [heads, key size, value size].
+ * Kind and dimensions of a state. Caches and states are numbered from 0, in the order of their layers.
+ *
+ * - `inputs`: the inputs of a convolution at the last positions, oldest first, [kernel size - 1, width]
+ * - `matrices`: one matrix for each head, [heads, key size, value size]
  */
 export interface StateShape {
   readonly kind: "inputs" | "matrices";
