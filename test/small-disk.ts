@@ -13,7 +13,7 @@ export interface SmallDisk {
   remove(): void;
 }
 
-/** Returns null if tests may not mount file systems. */
+/** Mounts a file system of this size; returns null if tests may not mount file systems. */
 export function mountSmallDisk(mebibytes: number): SmallDisk | null {
   const folder = mkdtempSync(join(tmpdir(), "hone-disk-"));
   const mount = spawnSync("mount", ["-t", "tmpfs", "-o", `size=${mebibytes}m`, "tmpfs", folder]);
@@ -29,7 +29,7 @@ export function mountSmallDisk(mebibytes: number): SmallDisk | null {
   return {
     folder,
     fill: () => {
-      // Fills with large pieces first, which is faster, then the rest with small ones.
+      // Fills the disk with large pieces first, because they are faster, then the rest with small ones.
       for (const size of [1 << 20, 4096]) appendUntilFull(filler, size);
     },
     free: () => rmSync(filler, { force: true }),

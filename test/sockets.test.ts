@@ -1,5 +1,5 @@
-// Tests clients without a key that keep connections open by sending almost nothing, to a server that may open only a
-// few files.
+// Tests a server that may open only a few files, while clients without a key keep connections open by sending almost
+// nothing.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";

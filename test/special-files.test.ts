@@ -1,5 +1,5 @@
-// Tests named pipes in place of files that commands and servers read. They refuse the pipe with an error that contains
-// its path. They never open the pipe, because opening would wait for a writer.
+// Tests commands and servers that find a named pipe in place of a file. They refuse it with an error that contains its
+// path. They never open a pipe, because opening would wait for a writer.
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
@@ -35,7 +35,7 @@ function newData(): string {
   return mkdtempSync(join(scratch, "data-"));
 }
 
-/** Runs a command, which must refuse the pipe itself. */
+/** Runs a command, and checks that it refuses the pipe. */
 function check(words: readonly string[], pipe: string, environment: NodeJS.ProcessEnv = {}): void {
   const { status, signal, stdout, stderr } = spawnSync(hone, words, {
     encoding: "utf8",
@@ -59,7 +59,7 @@ test("commands that read models and adapters name the pipe", options, () => {
   }
   check(["models", "add", gguf, "--data", data], "pipe.gguf");
   check(["models", "check", gguf, "--data", data], "pipe.gguf");
-  // Nothing listens at this address, because files are checked before anything is sent.
+  // Nothing listens at this address. The commands check the files before they send anything.
   const nowhere = { HONE_URL: "http://127.0.0.1:1", HONE_API_KEY: "hone-nowhere" };
   for (const name of ["adapter_config.json", "adapter_model.safetensors"])
     check(["models", "import", withPipe(adapter, name), "--name", "p/m"], name, nowhere);

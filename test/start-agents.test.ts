@@ -1,5 +1,5 @@
-// Tests `hone start` with stand-ins for the agents: programs of the same names that read the agents' settings and ask
-// the model that they name.
+// Tests `hone start` with programs in place of the agents. They have the agents' names, read the agents' settings, and
+// send a request to the model in them.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { chmodSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { toolModel } from "./served-jobs.ts";
 
 const server = serverOfFile({ flags: toolModel });
 
-/** How each stand-in finds the address, the key and the model. */
+/** Code with which each program reads the address, the key and the model from its settings. */
 const settingsOf = {
   claude: `const { ANTHROPIC_BASE_URL, ANTHROPIC_AUTH_TOKEN: key, ANTHROPIC_MODEL: model } = process.env;
     const url = ANTHROPIC_BASE_URL + "/v1/messages";
@@ -66,7 +66,7 @@ for (const agent of ["claude", "codex", "opencode"] as const) {
     assert.equal(status, 7, err);
     const { key, ...answer } = JSON.parse(out);
     assert.deepEqual(answer, { status: 200, model: "hone-tiny", last: "Hi" });
-    // Claude Code would prefer a key of Anthropic.
+    // Must not be set, because Claude Code would prefer an Anthropic key.
     if (agent === "claude") assert.equal(key, undefined);
     assert.match(err, /uses hone-tiny \(context \d+\)/);
   });

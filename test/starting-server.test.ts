@@ -1,4 +1,4 @@
-// Tests a server that is starting, and one whose port is in use, from the point of view of commands and clients.
+// Tests how commands and clients behave while a server is starting, and when its port is in use.
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";

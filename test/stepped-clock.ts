@@ -1,13 +1,10 @@
-// Lets a test step the wall clock of a server's process: a file contains the number of milliseconds by which the clock
-// is ahead.
+// Lets a test step the wall clock of a server's process. A file contains the number of milliseconds by which the
+// process's clock is ahead.
 import { readFileSync } from "node:fs";
 
 const lookEveryMs = 20;
 
-/**
- * From now on, the process's time is ahead by the number of milliseconds in the file; a negative number puts it
- * behind.
- */
+/** Shifts the process's time from now on by the number of milliseconds in the file; a negative number sets it back. */
 export function followClockFile(file: string): void {
   const machineDate = Date;
   const read = (): number => Number(readFileSync(file, "utf8"));

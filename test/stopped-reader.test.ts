@@ -1,5 +1,5 @@
-// Tests a server whose output nobody reads for a while, as with a paused pager or a blocked log driver. The server
-// still answers, chats, trains and stops, and afterwards reports the number of lost log lines.
+// Tests a server whose output is not read for a while, as with a paused pager or a blocked log driver. The server still
+// answers, trains and stops. Afterwards it reports the number of lost log lines.
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { test } from "node:test";

@@ -1,6 +1,6 @@
-// Tests rollouts over HTTP, from chat to job, that were streamed to a client which stores only texts and
-// log-probabilities, without prompt ids. The model's template reads `enable_thinking`, so that a prompt rendered
-// differently is noticed.
+// Tests rollouts over HTTP, from chat to job. The client streams them and stores only texts and log-probabilities,
+// without prompt ids. The model's template depends on `enable_thinking`, so that the test notices a prompt that is
+// rendered differently.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { call, eventually, serverOfFile } from "./running-server.ts";
@@ -11,7 +11,7 @@ const server = serverOfFile({ flags: model });
 
 /** How a group of rollouts is made and recorded. */
 interface Rollouts {
-  /** The request, except for the model and a few settings. */
+  /** The request body without the model and the fixed settings. */
   readonly request: Body & { readonly messages: readonly Body[] };
   /** Fields that the client adds to an accumulated choice. */
   readonly ofChoice?: Body;
@@ -19,7 +19,10 @@ interface Rollouts {
   readonly ofTrajectory?: Body;
 }
 
-/** Returns the choices of a streamed answer, accumulated by a client that keeps only texts and log-probabilities. */
+/**
+ * Returns the choices of a streamed answer. Like a client that accumulates them, keeps only texts and
+ * log-probabilities.
+ */
 async function streamedChoices(modelId: string, request: Body): Promise<readonly Body[]> {
   const body = { model: modelId, n: 3, max_tokens: 20, temperature: 1, seed: 5, stream: true, ...request };
   const answer = await call(server(), "POST", "/v1/chat/completions", { body });
@@ -41,8 +44,8 @@ async function streamedChoices(modelId: string, request: Body): Promise<readonly
 }
 
 /**
- * Trains on one group of rollouts; returns the job's warnings, and the greatest log-probability difference of its
- * first step.
+ * Trains on one group of rollouts. Returns the job's warnings, and the largest log-probability difference in its first
+ * step.
  */
 async function train(name: string, { request, ofChoice, ofTrajectory }: Rollouts) {
   const modelId = await registerModel(server(), name);

@@ -1,5 +1,5 @@
-// Tests a model whose chat template allows a system message only at the beginning and raises an error otherwise, over
-// HTTP on every route that renders messages.
+// Tests a model whose chat template raises an error if a system message is not the first message. Tests over HTTP every
+// route that renders messages.
 import assert from "node:assert/strict";
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -58,7 +58,7 @@ test("later system messages are joined into the first one, on every route that t
     system: "A",
     messages: [said("user", "Hi"), said("system", "B")],
   });
-  // A message's prompt turns thinking off, unless the request asks for thinking.
+  // In the Messages API, the prompt turns thinking off unless the request asks for it.
   const thoughtless = await promptTokenCount(`${opened}\n</think>\n\n`);
   assert.equal(counted.body.input_tokens, thoughtless, JSON.stringify(counted.body));
 });

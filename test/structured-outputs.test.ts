@@ -70,7 +70,7 @@ test("every member in the table allows its valid example and rejects its invalid
 
 test("the table of keywords is complete, and the table of refusals is right", () => {
   const kept = tableUnder("keyword | when Hone enforces it").flatMap(([keywords]) => codeIn(keywords));
-  // Keywords that are parsed together with `type` and `contains`.
+  // Not in `knownKeywords`, because they are parsed together with `type` and `contains`.
   const parsedWithOthers = ["nullable", "minContains", "maxContains"];
   assert.deepEqual([...kept].sort(), [...knownKeywords, ...parsedWithOthers].sort());
   for (const [keyword, example] of tableUnder("keyword | example of a refused schema | reason")) {

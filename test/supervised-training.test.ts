@@ -1,5 +1,5 @@
-// Tests supervised fine-tuning from end to end: conversations teach a small model facts and a form of answer.
-// Afterwards it answers correctly when asked in words that did not occur in training.
+// Tests supervised fine-tuning from end to end. Conversations teach a small model facts and an answer format; then it
+// must answer correctly when asked in words that did not occur in training.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Hone } from "../src/apps/client/hone.ts";
@@ -9,7 +9,7 @@ import { inProof } from "../src/base/domain/testing/search.ts";
 
 const server = serverOfFile();
 
-/** Made up, so that no model can have learned them elsewhere. */
+/** Made-up sounds of animals, which no model can have learned elsewhere. */
 const sounds: Readonly<Record<string, string>> = {
   cat: "buzz",
   dog: "moo",
@@ -72,7 +72,7 @@ test("a model trained on conversations learns their answers", inProof, async () 
     values.reduce((sum, value) => sum + value, 0) / values.length;
   const [first, last] = [mean(losses.slice(0, 5)), mean(losses.slice(-5))];
   assert.ok(last < first / 10, `the loss went from ${first} to ${last}`);
-  // Even with the right form, guessing among four sounds would be right for only two of the eight animals.
+  // A model that learned only the format would guess among four sounds, and be right for only two of the eight animals.
   const count = await rightCount(client, id);
   assert.ok(count >= 4, `${count} of 8`);
   assert.equal(await rightCount(client, `${id}:step0`), 0);

@@ -1,4 +1,4 @@
-// Tests the system check of a running server with broken or missing parts, and the effects on features that depend on
+// Tests the system check of a running server that has broken or missing parts, and how features behave that depend on
 // them. full-disk.test.ts covers full disks.
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, rmSync, truncateSync } from "node:fs";
@@ -66,7 +66,7 @@ test("an unreadable adapter is named by the system check and by chats that need 
   const { dataFolder } = server;
   const trained = await registerModel(server, "whole");
   await finish(server, await submitJob(server, trained, 1));
-  // A copy is needed, because the engine still holds the version just trained in memory.
+  // Uses a copy of the model, because the engine still has the version just trained in memory.
   const copy = { project: "p", name: "cut", base_model: "tiny", from: { model: "p/whole" } };
   const { id: modelId } = (await call(server, "POST", "/v1/preview/models", { body: copy })).body;
   for (const id of [trained, modelId])

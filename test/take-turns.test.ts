@@ -1,4 +1,4 @@
-// Tests the lock with which set-ups of the same checkout run one at a time.
+// Tests the lock that makes several set-ups of the same checkout run one at a time.
 import assert from "node:assert/strict";
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -32,7 +32,7 @@ class Turn {
       stream?.on("data", (data: Buffer) => (this.#said += data.toString()));
   }
 
-  /** Resolves once the process has printed these words. */
+  /** Resolves once the process has printed these words; fails if it ends without them. */
   async says(words: string): Promise<void> {
     const ended = this.ended.then(() => assert.ok(this.#said.includes(words), this.#said));
     while (!this.#said.includes(words))

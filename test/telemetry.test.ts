@@ -1,5 +1,6 @@
-// Tests the traces and metrics that a running server sends to a collector: a chat is one tree of spans within its
-// client's trace, and a job is linked to its request. A missing, slow or broken collector does not delay the server.
+// Tests the traces and metrics that a running server sends to a collector. A chat is one tree of spans within its
+// client's trace, and a job is linked to the request that created it. A missing, slow or broken collector does not
+// delay the server.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test, type TestContext } from "node:test";
@@ -60,7 +61,7 @@ const chat = {
   temperature: 0.5,
   n: 2,
 };
-/** The example in the recommendation: https://www.w3.org/TR/trace-context/ */
+/** The example in the W3C recommendation: https://www.w3.org/TR/trace-context/ */
 const remote = { traceId: "4bf92f3577b34da6a3ce929d0e0e4736", spanId: "00f067aa0ba902b7" };
 const headers = { traceparent: `00-${remote.traceId}-${remote.spanId}-01` };
 
@@ -159,7 +160,7 @@ test("a refused request is a separate trace with its error, and a request that i
   assert.ok(receiver.spans.every(({ name }) => !name.includes("/health")));
 });
 
-/** Requests answers and creates a job from them within a trace; returns the job's id. */
+/** Within one trace, requests answers and creates a job from them; returns the job's id. */
 async function makeJob(server: RunningServer): Promise<string> {
   const modelId = await registerModel(server, "traced");
   const question = { role: "user", content: "go on" };

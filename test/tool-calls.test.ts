@@ -1,5 +1,5 @@
-// Tests tool calls and thinking over HTTP with a model with random weights whose chat template supports both.
-// Constraints determine the answers where their content matters.
+// Tests tool calls and thinking over HTTP. The model has random weights, and its chat template supports both. Where an
+// answer's content matters, a constraint determines it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import OpenAI from "openai";
@@ -131,7 +131,7 @@ test("strict tools may be called or not, and calls conform to their schema", asy
   placeSchema.strict().parse(JSON.parse(called.message.tool_calls[0].function.arguments));
 });
 
-/** Makes the model think for a few tokens: token 4 is the marker that ends a thought. */
+/** Makes the model think for only a few tokens, by a bias for token 4, which ends a thought. */
 const thinking = { chat_template_kwargs: { enable_thinking: true }, logit_bias: { 4: 6 } };
 
 test("thinking is returned separately unless `include_reasoning` is false, and a constraint begins after it", async () => {
@@ -173,7 +173,7 @@ test("a stream sends the thought first, under both of its names, and then the an
   const deltas = events.map(
     (line) => JSON.parse(line.slice(6)).choices[0].delta as Record<string, string | null>,
   );
-  // Tokens that were waiting to be read arrive as one event, which may contain both a thought and text.
+  // Tokens that arrive faster than they are read form one event, which may contain both a thought and text.
   const kinds = deltas.slice(1).flatMap(({ content, reasoning = null, reasoning_content: same = null }) => {
     assert.equal(reasoning, same);
     return [(reasoning ?? "") === "" ? [] : "thought", (content ?? "") === "" ? [] : "text"].flat();
@@ -266,7 +266,7 @@ test("the SDK's stream helper accumulates a call, and parse reads its arguments"
     choices[0].message.tool_calls?.[0].function.arguments,
     parsed.choices[0].message.tool_calls?.[0].function.arguments,
   );
-  // The number of events depends on how fast they are read.
+  // The number of events depends on how fast the client reads them.
   const whole = choices[0].message.tool_calls?.[0].function.arguments;
   assert.ok(grown.length > 0 && grown.at(-1) === whole && grown.every((text) => whole?.startsWith(text)));
   assert.equal(choices[0].finish_reason, "tool_calls");

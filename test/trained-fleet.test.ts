@@ -1,5 +1,5 @@
-// Tests servers, replicas and trainers that fail while jobs make versions; `node dist/tools/bench/fleet.js --jobs 50`
-// is the long form.
+// Tests servers, replicas and trainers that fail while jobs create versions. `node dist/tools/bench/fleet.js --jobs 50`
+// runs the same test for longer.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createPostgres, withoutPostgres } from "../src/store/database/testing/postgres-databases.ts";

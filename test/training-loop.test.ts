@@ -1,5 +1,5 @@
-// Tests the client's training loop on a real server: rounds make versions, are validated, resume after a stop, and can
-// be judged by a model.
+// Tests the client's training loop on a real server. Its rounds create versions, are validated, resume after a stop,
+// and can be judged by a model.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -93,7 +93,7 @@ test("a run with the same seed samples the same answers, and resumes after a sto
     hone.model("loop/straight", { base: "hone-tiny" }),
     hone.model("loop/stopped", { base: "hone-tiny" }),
   ]);
-  /** Records the answers of a round's rollouts, by task and seed. */
+  /** Returns options with which a round's rollouts append their answers to `answers`, with task and seed. */
   const noting = (answers: string[]): typeof options => ({
     ...options,
     rollout: async (task, trajectory) => {

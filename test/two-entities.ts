@@ -1,6 +1,6 @@
-// A server with all kinds of objects of several entities: models, versions, jobs with events, logs, feedback. The test
-// creates these objects over the server's own routes. The server's stores and services are real, its engine is the
-// naive one, and nothing is trained.
+// A server with all kinds of objects of several entities: models, versions, jobs with events, logs, feedback. The
+// objects are created over the server's own routes. Stores and services are real, the engine is the naive one, and
+// nothing is trained.
 import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import type { LightMyRequestResponse } from "fastify";
@@ -28,7 +28,7 @@ import { silentLogger } from "../src/base/telemetry/testing/silent-logger.ts";
 import { createMetrics } from "../src/base/telemetry/metrics.ts";
 import { loadTokenizer } from "../src/lib/tokenizer/tokenizer.ts";
 
-/** Names and ids of one entity's things that a request could contain. */
+/** Names and ids of one entity's objects that a request could contain. */
 export interface Things {
   readonly entity: string;
   readonly project: string;
@@ -68,18 +68,18 @@ export interface Request {
   readonly method: "GET" | "HEAD" | "POST" | "PUT" | "DELETE";
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Body of the request; a string is sent unchanged. */
+  /** Body of the request: an object is sent as JSON, a string unchanged. */
   readonly body?: object | string;
 }
 
 export interface World {
   readonly server: Awaited<ReturnType<typeof fakeServer>>;
-  /** Sends a request as the owner of the key; without a key, anonymously. */
+  /** Sends a request with this key, or without a key if it is null. */
   ask(request: Request, key: string | null): Promise<LightMyRequestResponse>;
   close(): Promise<void>;
 }
 
-/** Routes that take the key as Basic credentials, as feedback does. */
+/** Routes to which the key is sent as Basic credentials, such as those for feedback. */
 const weaveRoutes =
   /^\/(feedback|annotation_queues|objs?|refs|tables?|files?|calls?|v2|api\/public)\b|^\/(graphql|server_info)\b/;
 
@@ -159,7 +159,7 @@ function chatOver(engine: NaiveEngine, { models: store, completions }: Stores) {
   };
 }
 
-/** Returns names for an entity's things, and ids that do not exist. */
+/** Returns names for an entity's objects, and ids that do not exist yet. */
 export function namesOf(entity: string): Things {
   const [endedJobId, sessionId] = [newUuid(), newUuid()];
   return {
@@ -189,11 +189,11 @@ export function namesOf(entity: string): Things {
   };
 }
 
-/** Creates all kinds of things for each entity, with the entity's own key. */
+/** Creates all kinds of objects for each entity, with the entity's own key. */
 export async function fill(world: World, entities: readonly string[]): Promise<readonly Things[]> {
   const filled: Things[] = [];
   for (const entity of entities) filled.push(await fillOne(world, namesOf(entity)));
-  // Queued jobs are created last, because the runner of `fillOne` takes the oldest waiting job.
+  // Creates the queued jobs last, because `fillOne` runs the oldest waiting job.
   return await Promise.all(filled.map((things) => withQueuedJob(world, things)));
 }
 

@@ -1,4 +1,4 @@
-// Finds log lines that a server should not write while it only answers requests.
+// Finds log lines that a server should not write if it only answers requests.
 
 /**
  * Returns errors, warnings about requests that could not be served, and lines that are not log lines. Other warnings,

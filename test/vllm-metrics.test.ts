@@ -1,5 +1,5 @@
-// Tests vLLM's metrics on a running server against the clients' answers: counts of tokens and requests agree with
-// `usage`. Names and types are those that vLLM documents and gateways read.
+// Compares vLLM's metrics on a running server with the clients' answers: counts of tokens and requests must agree with
+// `usage`. Names and types must be those that vLLM documents and that gateways read.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { call, eventually, serverOfFile } from "./running-server.ts";

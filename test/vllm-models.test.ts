@@ -1,5 +1,5 @@
-// Tests a model computed by vLLM over HTTP; the server in front has only the model's small files. vLLM is replaced by
-// a stub that gives the same answers and computes with the same weights; tools/conformance/vllm tests vLLM itself.
+// Tests over HTTP a model that vLLM computes; the Hone server has only the model's small files. A stub with the same
+// weights and HTTP interface replaces vLLM; tools/conformance/vllm tests vLLM itself.
 import assert from "node:assert/strict";
 import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -37,7 +37,7 @@ function computing(): LocalEngine {
   });
 }
 
-/** Parameters with which vLLM's NIXL connector says where a prompt is held. */
+/** Parameters with which vLLM's NIXL connector reports which server holds a prompt. */
 const heldAs = {
   do_remote_prefill: true,
   do_remote_decode: false,

@@ -1,5 +1,5 @@
-// Replays requests of unmodified Weave clients: every response must have the form they need, and published and
-// recorded data can be read back. `tools/conformance/weave` runs the clients themselves.
+// Replays requests of unmodified Weave clients. Every response must have the form that the client needs, and the data
+// that it published and recorded can be read back. `tools/conformance/weave` runs the clients themselves.
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test, type TestContext } from "node:test";
@@ -63,7 +63,7 @@ async function serverOf(t: TestContext) {
   return { send, post };
 }
 
-/** Returns the members with this name in all objects within a value. */
+/** Returns the values of all members with this name, at any depth within a value. */
 function membersNamed(name: string, value: unknown): readonly unknown[] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) => [
@@ -72,7 +72,7 @@ function membersNamed(name: string, value: unknown): readonly unknown[] {
   ]);
 }
 
-/** For each route, returns the parts of a response that its client reads. */
+/** For each route, a function that returns the parts of a response that the client reads. */
 const read: Readonly<Record<string, (answer: unknown) => unknown>> = {
   "/graphql": (answer) => [
     ...membersNamed("project", answer),

@@ -1,4 +1,4 @@
-// Tests webhooks from a user's side: with the receiver of docs/guides/webhooks.md, and with a server that is killed.
+// Tests webhooks as a user runs them: with the receiver of docs/guides/webhooks.md, and with a server that is killed.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -14,7 +14,7 @@ const flags = ["--webhooks-allowed", "127.0.0.1"];
 
 /** A running program; its output is read line by line. */
 interface Program {
-  /** Returns the first line that matches; it may already have been printed. */
+  /** Returns the first line that matches; waits for it if it is not printed yet. */
   line(pattern: RegExp): Promise<string>;
 }
 
@@ -95,7 +95,8 @@ test("the event of every acknowledged record arrives, even if the server is kill
   const dataFolder = newDataFolder();
   t.after(() => removeDataFolder(dataFolder));
   const told = new Set<string>();
-  // The receiver accepts every second of the first requests, and sends no answer to half of those.
+  // Among the first requests, the receiver refuses every second one. It records every fourth one, but breaks the
+  // connection instead of responding.
   let count = 0;
   const receiver = await receive(t, (response, { body }) => {
     count += 1;

@@ -1,4 +1,5 @@
-// A LoRA adapter for import by a client: random matrices that fit a model, in an archive packed by the system's tar.
+// Creates a LoRA adapter that a client can import: random matrices that fit a model, in an archive packed by the
+// system's `tar`.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,6 +1,6 @@
-// Measures how much slower a server streams when requests use every sampling option, with and without
-// log-probabilities. Plain chats alternate with such chats over HTTP at 1 and 16 streams, with answers of equal
-// length. The figures include the client's own cost.
+// Measures how much slower a server streams when requests use every sampling option, with log-probabilities and
+// without. Such chats and plain chats take turns over HTTP at 1 and 16 streams, with answers of equal length. The
+// figures include the client's own work.
 import { endlessLlama135m, endlessModel, endlessVocabularySize, removeModel } from "./endless-model.ts";
 import { logprobOptions, samplingOptions } from "./every-option.ts";
 import { measureEach, ownFolder, runComparingBench, type BenchOptions } from "./run-bench.ts";

@@ -1,6 +1,6 @@
-// Checks that every finished answer of the built-in model conforms to its schema. Uses schemas as zod and pydantic
-// generate them and random schemas, at temperatures 0, 1 and 2, over HTTP. Not a speed benchmark, but a long run of
-// the check that `npm test` samples.
+// Checks over HTTP that every finished answer of the built-in model conforms to its schema, at temperatures 0, 1 and 2.
+// The schemas are random or of the form that zod and pydantic generate. Measures no speed: `npm test` runs a sample of
+// this check, and this program runs it for long.
 import { parseArgs } from "node:util";
 import { families } from "../../test/answers/schema-families.ts";
 import { judgeAnswer, type Verdict } from "../../test/answers/judge-answers.ts";

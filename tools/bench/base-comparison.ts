@@ -1,6 +1,6 @@
-// Measures the cost of comparing a policy with its base model during training. Times a plain training step, a step
-// that compares the default share of its rows, and a step that compares all rows, as a KL penalty requires. The three
-// alternate in one process, and the best time of each counts.
+// Measures the cost of comparing a policy with its base model during training. Times three kinds of step: one that
+// compares no rows, one that compares the default share of its rows, and one that compares all rows, as a KL penalty
+// requires. The three take turns in one process, and the best time of each counts.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -39,9 +39,11 @@ const usualShare = trainingSettings.with().baseComparisonShare;
 interface Measurement {
   readonly name: string;
   readonly stepMs: number;
-  /** Time of a step that compares the default share of its rows with the base model, relative to a plain step. */
+  /**
+   * Time of a step that compares the default share of its rows with the base model, divided by that of a plain step.
+   */
   readonly usualRatio: number;
-  /** Time of a step that compares all its rows with the base model, relative to a plain step. */
+  /** Time of a step that compares all its rows with the base model, divided by that of a plain step. */
   readonly allRatio: number;
 }
 

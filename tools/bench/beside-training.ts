@@ -1,5 +1,5 @@
-// Measures how much longer a chat takes while a training job runs. The same chats run with and without a job,
-// alternating on one server.
+// Measures how much longer a chat takes while a training job runs. The same chats run with a job and without one in
+// turn on one server.
 import { systemClock } from "../../src/base/domain/clock.ts";
 import { seededRandom } from "../../src/base/domain/random.ts";
 import { Hone } from "../../src/apps/client/hone.ts";
@@ -19,7 +19,7 @@ interface BesideReport {
   readonly chats: number;
   readonly aloneMs: Percentiles;
   readonly besideMs: Percentiles;
-  /** 95th percentile with a job relative to the one without. */
+  /** 95th percentile with a job, divided by the one without. */
   readonly ratio: number;
 }
 
@@ -89,7 +89,7 @@ async function measure(
   }
 }
 
-/** Measures chats while a job takes its training steps, then cancels the job. */
+/** Measures chats while a training job takes its steps, then cancels the job. */
 async function besideJob(
   client: Hone,
   modelId: string,

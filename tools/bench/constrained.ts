@@ -1,5 +1,5 @@
 // Measures how much slower a server streams when a JSON schema constrains every answer. Plain and constrained chats
-// alternate over HTTP at 16 streams, with answers of equal length. The figures include the client's own cost.
+// take turns over HTTP at 16 streams, with answers of equal length. The figures include the client's own work.
 import { endlessLlama135m, endlessModel, removeModel } from "./endless-model.ts";
 import { measureEach, ownFolder, runComparingBench, type BenchOptions } from "./run-bench.ts";
 import { serveBuild } from "./served-build.ts";
@@ -18,7 +18,7 @@ interface ConstrainedReport {
   readonly ratio: number;
 }
 
-/** Schema of a list of objects that is so long that the answer always reaches its maximum length. */
+/** Schema of a list of objects. The list is so long that the answer always reaches its maximum length. */
 const schema = {
   type: "array",
   minItems: 100,

@@ -1,4 +1,4 @@
-// Reads how long threads have waited for a processor core. Benchmarks subtract this time on a busy machine.
+// Reads how long threads have waited for a processor core. Benchmarks subtract this time, which a busy machine causes.
 import { readFileSync } from "node:fs";
 
 /**

@@ -1,9 +1,10 @@
-// Questions for `tools/bench/drafts`: some whose answers copy text from the question, and some whose answers do not.
+// Questions for `tools/bench/drafts`. The answers to some of them copy text from the question; the answers to the
+// others do not.
 
 export interface DraftText {
   readonly name: string;
   readonly question: string;
-  /** Start of the answer, given in the prompt so that a small model follows the question. */
+  /** Start of the answer. The prompt includes it, so that a small model follows the question. */
   readonly beginning: string;
 }
 

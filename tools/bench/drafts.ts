@@ -1,6 +1,6 @@
-// Measures how much drafts by prompt lookup save if an answer copies text from its prompt, and how much time they cost
-// if it does not. The same requests run through the engine's loop in this process in alternation, with and without
-// drafts. The benchmark needs a real model, since the model decides which text an answer copies.
+// Measures two effects of drafts by prompt lookup: how much time they save if an answer copies text from its prompt,
+// and how much they cost if it does not. The same requests run through the engine's loop in this process in turn with
+// and without drafts. Needs a real model, since the model decides which text an answer copies.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -37,7 +37,7 @@ The model must use SmolLM2's chat format.`;
 
 interface StepReport {
   readonly name: string;
-  /** Step time relative to a step without drafts, by the number of drafted tokens. */
+  /** Duration of a step divided by that of a step without drafts, by the number of drafted tokens. */
   readonly costs: ReadonlyMap<number, number>;
 }
 
@@ -101,7 +101,7 @@ async function measureTexts(
   tokenizer: Tokenizer,
   { rounds }: BenchOptions,
 ): Promise<readonly TextReport[]> {
-  // One drafter serves all requests, as in a server, because it learns the cost of steps across requests.
+  // One drafter serves all requests, as in a server, because it learns from each request how long steps take.
   const drafter = new PromptDrafter(settings.draftTokensMax);
   const kinds = [
     { what: "greedy", temperature: 0, streams: 1 },
@@ -185,7 +185,7 @@ async function measure(
   };
 }
 
-/** Measures only decoding: the clock starts once every answer has its first token. */
+/** Runs the requests and measures only decoding: the time starts once every answer has its first token. */
 async function run(
   runner: ModelRunner,
   requests: readonly GenerationRequest[],

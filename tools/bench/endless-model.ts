@@ -1,5 +1,5 @@
-// Model folders for benchmarks whose models never stop early: their end-of-text token is one that they never sample,
-// so answers reach their maximum length.
+// Model folders for benchmarks. Their end-of-text token is one that the model never samples, so answers always reach
+// their maximum length.
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -11,7 +11,7 @@ import { llama135m, llama135mFile } from "./llama-135m.ts";
 import { ownFolder } from "./run-bench.ts";
 
 const random = seededRandom("weights");
-/** The number of random numbers is prime, so that repeating them makes no two rows of weights equal. */
+/** Random weights to repeat. Their count is prime, so that no two rows of a tensor are equal. */
 const randomNumbers = Float32Array.from({ length: 1_000_003 }, () => 0.07 * (random.uniform() - 0.5));
 
 const builtInModel = join(ownFolder, "models", "hone-tiny");
@@ -34,9 +34,9 @@ export function endlessModel(): string {
 }
 
 /**
- * Creates a Llama model with 135 million random weights. Its tokenizer extends the built-in model's with made-up
- * words, which occur in answers but not in prompts. Its end-of-text token is one of 49,152 tokens of about equal
- * probability, so it is hardly ever sampled.
+ * Creates a Llama model with 135 million random weights. Its tokenizer extends the built-in model's with made-up words,
+ * which occur in answers but not in prompts. The end-of-text token is one of 49,152 about equally probable tokens, so
+ * it is hardly ever sampled.
  */
 export function endlessLlama135m(): string {
   const folder = endlessModel();
@@ -65,8 +65,8 @@ export function endlessLlama135m(): string {
 }
 
 /**
- * Returns random weights by repeating the same numbers from a different start for each tensor. A new random number for
- * each weight would take minutes, and with equal starts the runtime would store equal tensors only once.
+ * Returns random weights by repeating the same numbers, beginning at the number `first`. It differs between tensors,
+ * because the runtime would store equal tensors only once. Drawing a random number for each weight would take minutes.
  */
 function repeatedNumbers(size: number, first: number): Float32Array {
   const numbers = new Float32Array(size);

@@ -1,6 +1,6 @@
-// Compares the speed of the engine's model runner with the machine's limits. One run measures both on the same
-// threads, alternating, and the best of each counts, so that a busy machine hardly changes the ratios. The child
-// process, the scheduler and the sampler are excluded.
+// Compares the speed of the engine's model runner with the machine's limits. Measures both in turn with the same number
+// of threads; the best time of each counts, so that a busy machine hardly changes the ratios. The child process, the
+// scheduler and the sampler are excluded.
 import { projectionNames } from "../../src/base/domain/model.ts";
 import { createGraphRunner } from "../../src/inference/engine/graph-runner.ts";
 import type { ModelConfig } from "../../src/inference/architectures/config.ts";
@@ -28,7 +28,7 @@ type BatchTimes = Record<(typeof batchSizes)[number], number>;
 /** Times in milliseconds, each the best of all rounds. */
 interface Times {
   readonly decodeMs: BatchTimes;
-  /** Time of only the matrix products in a decode step. */
+  /** Time that only the matrix products of a decode step take. */
   readonly productsMs: BatchTimes;
   prefillMs: number;
 }
@@ -50,7 +50,7 @@ async function measureAll(options: BenchOptions): Promise<readonly Report[]> {
   return reports;
 }
 
-/** Measures one subject. Also updates `limits`, which are measured in every round too. */
+/** Measures one subject. Also measures the machine's limits in every round, and raises `limits` if they are better. */
 async function measure(subject: Subject, limits: Limits, { rounds, threads }: BenchOptions): Promise<Times> {
   const { config, weights, forms } = subject;
   const runner = await createGraphRunner({ config, weights, forms, threads, adapterCountMax: 1 });
@@ -76,8 +76,8 @@ async function measure(subject: Subject, limits: Limits, { rounds, threads }: Be
 }
 
 /**
- * Counts the weights in matrix products, separately for three groups: the layers, the part of the last layer that
- * applies only to a prompt's last token, and the output projection.
+ * Counts the weights in matrix products for three groups: the layers, the output projection, and `lastRowOnly`, the
+ * part of the last layer that is computed only for a prompt's last token.
  */
 function weightCounts(config: ModelConfig): { layers: number; lastRowOnly: number; output: number } {
   const count = (names: Parameters<typeof loraProjections>[1]): number =>

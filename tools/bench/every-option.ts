@@ -1,7 +1,7 @@
-// Chat request bodies for benchmarks that use every option which does not change an answer's length. Separate
-// benchmarks measure constraints, beam search and similar options.
+// Chat request bodies with every sampling and stopping option that does not change an answer's length. Constraints,
+// beam search and similar options have their own benchmarks.
 
-/** Ids of tokens that exist in both vocabularies. */
+/** Returns consecutive token ids that exist in both models' vocabularies. */
 const ids = (from: number, count: number): readonly number[] =>
   Array.from({ length: count }, (_, index) => from + index);
 

@@ -1,5 +1,5 @@
-// Checks that a seeded request gets the same tokens and log-probabilities, bit for bit, regardless of how Hone
-// computes it. Not a speed benchmark, but a long run of the check that `npm test` samples.
+// Checks that a seeded request gets the same tokens and log-probabilities, bit for bit, however Hone computes it.
+// Measures no speed: `npm test` runs a sample of this check, and this program runs it for long.
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { precisions, checkExactness, type ExactnessReport } from "../../test/exactness/run-exactness.ts";

@@ -1,6 +1,6 @@
-// Sends 10,000 requests to a fleet of eight servers behind one model. Reports how evenly the requests are distributed,
-// how many reach a server that has their prefix cached, and what happens to requests while servers crash, hang, fail
-// and drain. Exits with status 1 if a request was lost or got a wrong answer.
+// Sends 10,000 requests to a fleet of eight servers for one model. Reports how evenly the requests are distributed, how
+// many reach a server that has their prefix cached, and what happens to requests when servers crash, hang, fail or
+// drain. Exits with status 1 if a request was lost or got a wrong answer.
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { pathToFileURL } from "node:url";
@@ -45,8 +45,8 @@ else {
 }
 
 /**
- * Runs stub servers in this process over HTTP that are as slow as vLLM. This measures which server answers, not how
- * fast it is.
+ * Runs stub servers over HTTP in this process that are as slow as vLLM. Measures which server answers each request, not
+ * how fast.
  */
 async function runServers(requestCount: number, seed: number): Promise<void> {
   const load = { requestCount, promptCount: 2000, firstTokenSeconds: 3, seed };
@@ -67,7 +67,10 @@ async function runServers(requestCount: number, seed: number): Promise<void> {
   }
 }
 
-/** Runs two Hone servers on one PostgreSQL database with two stub trainers; the trainers fail too. */
+/**
+ * Runs two Hone servers on one PostgreSQL database with two stub trainers. The trainers fail at times, like the
+ * servers.
+ */
 async function runTrained(requestCount: number, seed: number): Promise<void> {
   const jobCount = countOf("jobs", 1, 1000);
   const modelCount = countOf("models", 1, 100);

@@ -1,5 +1,5 @@
-// Measures the latency that Hone adds in front of vLLM servers, compared with a reverse proxy that only pipes data to
-// the same stub servers. The load and each compared system run in separate processes on one machine.
+// Measures the latency that Hone adds in front of vLLM servers. Compares it with a reverse proxy that only pipes data
+// to the same stub servers. The load generator and each compared system run in separate processes on one machine.
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -42,7 +42,7 @@ interface Flags {
   readonly hone: string;
 }
 
-/** A compared system; includes its process if its processor time is measured. */
+/** A compared system, with its process if processor time is measured. */
 interface Side {
   readonly name: "stubs" | "bare proxy" | "Hone, completions" | "Hone, chats";
   readonly target: LoadTarget;
@@ -58,9 +58,9 @@ interface RateReport {
   readonly name: Side["name"];
   readonly firstMs: Percentiles;
   readonly wholeMs: Percentiles;
-  /** Time to the end of a response, minus the same time when the stubs are called directly. */
+  /** Time to the end of a response, minus that of a direct request to the stub servers. */
   readonly addedMs: Percentiles;
-  /** Median time to the end of a response, relative to the bare proxy's. */
+  /** Median time to the end of a response, divided by that of the bare proxy. */
   readonly ratioToProxy: number;
   readonly cpuMicrosecondsPerRequest: number | null;
   readonly wrongCount: number;
@@ -70,7 +70,7 @@ interface RateReport {
 interface StreamReport {
   readonly name: Side["name"];
   readonly finishedCount: number;
-  /** Number of streams that arrived in more than one piece, which shows that nothing buffered them whole. */
+  /** Number of streams that arrived in more than one piece. Such a stream was not buffered as a whole on its way. */
   readonly streamedCount: number;
   readonly wrongCount: number;
   readonly failures: Readonly<Record<string, number>>;

@@ -1,5 +1,5 @@
-// Times gradient computations of the embedded trainer with LoRA of rank 8 on all seven projections. The best time
-// counts.
+// Times gradient computations of the embedded trainer with LoRA of rank 8 on all seven projections, and returns the
+// best time.
 import { dataFolderAt } from "../../src/store/artifacts/testing/data-folder.ts";
 import { projectionNames } from "../../src/base/domain/model.ts";
 import { systemClock } from "../../src/base/domain/clock.ts";
@@ -45,7 +45,7 @@ export class GradientTimer {
     await trainer.close();
   }
 
-  /** Builds the programs, using the smallest batch that needs all of them. */
+  /** Builds the programs by computing the smallest batch that needs all of them. */
   async warmUp(batch: readonly TrainingSequence[]): Promise<void> {
     await this.time(batch.slice(0, 3));
     this.bestMs = Infinity;

@@ -1,4 +1,5 @@
-// The schemas that tools/bench/grammar.ts measures, of kinds that people send, each with valid values.
+// The schemas that tools/bench/grammar.ts measures, each with valid values. They are similar to schemas in real
+// requests.
 import type { Json } from "../../src/base/domain/text/json.ts";
 
 export interface Subject {

@@ -1,4 +1,4 @@
-// Times that tools/bench/grammar.ts measures for one engine and one schema, and their summary.
+// Types and summary of the times that tools/bench/grammar.ts measures for one engine and one schema.
 
 /** Cost of generating a schema's valid texts, in milliseconds of processor time. */
 export interface Times {
@@ -11,7 +11,10 @@ export interface Times {
 /** Token ids of a text, which an engine accepts one by one. */
 export type TokenText = readonly number[];
 
-/** Returns the processor time that all threads of this process have used. Other processes hardly affect it. */
+/**
+ * Returns the processor time that all threads of this process have used, in milliseconds. A busy machine hardly affects
+ * it.
+ */
 export function processorMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;

@@ -11,7 +11,7 @@ import { processorMs } from "./grammar-times.ts";
 import type { Times, TokenText } from "./grammar-times.ts";
 
 /**
- * @returns the times, and the accepted texts: the valid values with properties in the schema's order
+ * @returns the times, and the accepted texts, which are the valid values with properties in the schema's order
  * @throws ConstraintRefusal if Hone refuses the schema
  */
 export function writeSubject(

@@ -1,7 +1,7 @@
-// Measures the cost of a constraint while valid texts are generated token by token: the time to the first mask
-// (including compilation), and the time between masks (accepting a token and computing the next mask). Also measures
-// another engine, web-xgrammar, on the schemas that both support. Reports processor time; needs neither a model nor a
-// server.
+// Measures the cost of a constraint while valid texts are generated token by token. Measures the time to the first
+// mask, including compilation, and the time between masks, in which a token is accepted and the next mask computed.
+// Compares with the engine web-xgrammar on the schemas that both support.
+// Reports processor time; needs neither a model nor a server.
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { byteLevelTokens, tokensOfFile } from "../../src/lib/constraints/grammar/testing/vocabularies.ts";
@@ -44,7 +44,7 @@ interface Comparison {
   /** Reports of both engines, on the schemas that both support. */
   readonly hone: EngineReport;
   readonly other: EngineReport;
-  /** For each outcome of the other engine, the number of schemas with this outcome, among those that Hone supports. */
+  /** Number of schemas by their outcome in the other engine. Counts only schemas that Hone supports. */
   readonly outcomes: Readonly<Record<string, number>>;
 }
 

@@ -1,5 +1,5 @@
-// Writes a model folder whose prompts are expensive to render: a copy of the built-in model with a long context, and a
-// template that loops forever for a certain first message.
+// Writes a model folder whose prompts are expensive to render. It is a copy of the built-in model with a long context
+// and a template that loops forever if the first message is `endless`.
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 

@@ -1,5 +1,5 @@
-// Compares the streaming speed over HTTP with the speed of the engine below. Runs a real server on the loopback
-// address with two models, and clients in this process on the same machine. The figures include the clients' own cost.
+// Compares the streaming speed over HTTP with the speed of the engine's loop without HTTP. Runs a real server on the
+// loopback address with two models, and clients in this process. The figures include the clients' own work.
 import { plainSampling } from "../../src/base/domain/sampling.ts";
 import type { GenerationRequest } from "../../src/base/domain/generation.ts";
 import { createGraphRunner } from "../../src/inference/engine/graph-runner.ts";
@@ -43,7 +43,10 @@ interface Model {
   make(): string;
   readonly answers: AnswerLengths;
   readonly loads: readonly ChatLoad[];
-  /** Load that also runs on a trained version, with and without recording. */
+  /**
+   * A load that is also measured on a trained version, with recording and without; undefined if recording is not
+   * measured.
+   */
   readonly recordedLoad?: ChatLoad;
 }
 
@@ -78,11 +81,11 @@ interface Subject {
   readonly name: string;
   readonly load: ChatLoad;
   readonly more: Readonly<Record<string, unknown>>;
-  /** Chats to compare with: a name, and additional fields of their bodies. Null compares with the engine's loop. */
+  /** Chats to compare with, as a name and additional fields of their bodies; null to compare with the engine's loop. */
   readonly beside: { readonly name: string; readonly more: Readonly<Record<string, unknown>> } | null;
 }
 
-/** Version 0 of a trained model, which computes the same as its base model. */
+/** Version 0 of a trained model. It computes the same as its base model. */
 const trained = { project: "bench", name: "recorded" };
 
 /** Returns plain chats for each load, and chats with all options for each load except the greatest. */
@@ -113,18 +116,21 @@ interface HttpReport {
   readonly streams: number;
   readonly tokensPerSecond: number;
   readonly cpuMicrosecondsPerToken: number | null;
-  /** Baseline: the engine's loop for plain chats, and plain chats for chats with all options. */
+  /** Name of the comparison value: the engine's loop for plain chats, and plain chats for chats with all options. */
   readonly comparedWith: string;
   readonly ratioToThat: number;
-  /** Rate relative to only the model runner's prefill and decode; null if not measured. */
+  /** Rate divided by the rate of the model runner without the rest of the engine; null if not measured. */
   readonly ratioToRunner: number | null;
-  /** The runner's share of the processor time of server and engine. */
+  /** Share of the processor time of server and engine that the model runner uses; null if not measured. */
   readonly runnerShareOfCpu: number | null;
   /** Rate of the other build; null if no other build is compared. */
   readonly otherTokensPerSecond: number | null;
   readonly otherCpuMicrosecondsPerToken: number | null;
   readonly ratio: number | null;
-  /** Processor time per token relative to the other build's; below 1 if this build uses less. */
+  /**
+   * Processor time per token divided by the other build's; below 1 if this build uses less. Null if no other build is
+   * compared.
+   */
   readonly cpuRatio: number | null;
 }
 
@@ -222,7 +228,9 @@ async function measureSubject(
   };
 }
 
-/** Runs the same load without HTTP; measures the time of the whole loop and the runner's part of it. */
+/**
+ * Runs the same load without HTTP. Measures the time of the engine's loop, and how much of it the model runner takes.
+ */
 async function runLoop(
   runner: ModelRunner,
   { streams, chats, answers }: ChatLoad,

@@ -1,5 +1,5 @@
-// Import requests for tools/bench/standstill.ts: ordinary archives and archives that are expensive to unpack, one and
-// sixteen concurrently. This module only defines the requests.
+// Import requests for tools/bench/standstill.ts: ordinary archives, and archives that are expensive to unpack. Each is
+// sent once, and 16 times concurrently. This module only defines the requests.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,7 +18,10 @@ import type { Case } from "./standstill-case.ts";
 
 const rank = 256;
 
-/** Packs an adapter of the built-in model with the system's tar, together with optimizer state as trainers write it. */
+/**
+ * Packs an adapter of the built-in model with the system's `tar`, together with an optimizer state like that of a
+ * trainer.
+ */
 function honestArchive(): Buffer {
   const folder = mkdtempSync(join(tmpdir(), "hone-adapter-"));
   try {

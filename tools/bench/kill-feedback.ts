@@ -1,7 +1,7 @@
-// Kills a server at random times while clients write feedback, a webhook reports the feedback and an automatic rule
-// trains on it: `node dist/tools/bench/kill-feedback.js --rounds 200 --seed 1`. Exits with status 1 if acknowledged
-// feedback is missing, changed, partial or duplicated, was not reported to the webhook, or was not trained on exactly
-// once.
+// Kills a server at random times while clients write feedback, a webhook reports it and an automatic rule trains on it:
+// `node dist/tools/bench/kill-feedback.js --rounds 200 --seed 1`.
+// Exits with status 1 if acknowledged feedback is missing, changed, partial or duplicated, did not reach the webhook,
+// or was not trained on exactly once.
 import { parseArgs } from "node:util";
 import { freshSeed } from "../../src/base/domain/random.ts";
 import { killWhileWriting } from "../../test/kills/kill-while-writing.ts";

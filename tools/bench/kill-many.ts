@@ -1,7 +1,7 @@
-// Kills several servers on one PostgreSQL database, and PostgreSQL itself, at random times while clients use the
+// Kills several servers that share a PostgreSQL database, and PostgreSQL itself, at random times while clients use the
 // servers: `node dist/tools/bench/kill-many.js --kills 200 --database-kills 20`. Then runs the same jobs on an
-// undisturbed server and compares. Exits with status 1 if anything was lost, duplicated, failed, left over or
-// different.
+// undisturbed server and compares the results.
+// Exits with status 1 if anything was lost, duplicated, failed, left over or different.
 import { join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { pathToFileURL } from "node:url";

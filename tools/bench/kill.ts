@@ -1,9 +1,9 @@
-// Kills a server and its child processes at random times, also while they write, while the disk is full, the clock
-// steps or the database is locked. Then runs the same jobs on an undisturbed server and compares. Exits with status 1
-// if anything was lost, duplicated, failed, left over or different.
+// Kills a server and its child processes at random times: during writes, with a full disk, after a clock step or with a
+// locked database. Then runs the same jobs on an undisturbed server and compares the results. Exits with status 1 if
+// anything was lost, duplicated, failed, left over or different.
 // - 200 kills: `node dist/tools/bench/kill.js --count 200 --seed 1`
-// - A kill every 0.2 to 2 s for ten minutes, like a flapping service: `node dist/tools/bench/kill.js --seconds 600
-//   --pause 0.2-2 --usual`
+// - A kill every 0.2 to 2 s for ten minutes, like a service that crashes in a loop:
+//   `node dist/tools/bench/kill.js --seconds 600 --pause 0.2-2 --usual`
 import { parseArgs } from "node:util";
 import { freshSeed } from "../../src/base/domain/random.ts";
 import { killAtRandom } from "../../test/kills/kill-at-random.ts";

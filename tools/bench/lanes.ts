@@ -1,5 +1,5 @@
 // Measures how much longer a step of the model runner takes if its rows have different lengths or different adapters.
-// The variants alternate in one process.
+// The variants take turns in one process.
 import { systemClock } from "../../src/base/domain/clock.ts";
 import { toAdapterFeeds } from "../../src/inference/engine/adapters/read-adapter.ts";
 import { KvLane } from "../../src/inference/engine/cache/kv-lane.ts";
@@ -73,15 +73,18 @@ function filled(
   const lane = new KvLane(runner.shape);
   lane.reshape(count, capacity);
   for (let slot = 0; slot < count; slot++) lane.advance(lane.takeSlot(), length);
-  // Writes to the cache, because unwritten memory maps to a single page of zeros, which the processor's nearest cache
-  // would serve.
+  // Fills the cache with values. The system maps all unwritten memory to a single page of zeros, which would always be
+  // in the processor's nearest cache.
   for (let layer = 0; layer < runner.shape.caches.length; layer++) {
     for (const slab of [lane.keys(layer, 0, count), lane.values(layer, 0, count)]) slab.fill(0.01);
   }
   return { lane, adapter, tokenIds: Array.from({ length: count }, (_, row) => row + 1) };
 }
 
-/** Decodes one token for each row of one lane, or of two lanes in one call. Then restores the lanes. */
+/**
+ * Decodes one token for each row of one lane or of two lanes in one call, then removes the tokens again. Returns the
+ * milliseconds.
+ */
 async function decodeMs(runner: ModelRunner, lanes: readonly DecodingRows[]): Promise<number> {
   const [one, other] = lanes;
   const startMs = systemClock.monotonicMs();

@@ -1,5 +1,5 @@
-// Measures the best rates that this machine achieves through the same runtime, as a yardstick for the other
-// benchmarks. Each rate is the best of several rounds of several candidates. No code of Hone is measured.
+// Measures the best rates that this machine achieves with the same runtime, for comparison with the other benchmarks.
+// Tries several candidates in several rounds, and reports the best rate. No code of Hone is measured.
 import { GraphBuilder } from "../../src/lib/graph/builder.ts";
 import type { Value } from "../../src/lib/graph/graph.ts";
 import { elementCount, float32Tensor } from "../../src/lib/graph/tensor.ts";
@@ -9,7 +9,7 @@ import { createSession } from "../../src/inference/onnx/session.ts";
 /** Minimum number of rounds; a program's first run is always slow. */
 const ROUNDS_MIN = 3;
 
-/** A program that consists of one large operation; `work` is the number of operations or bytes per run. */
+/** A program with one large operation. `work` is the number of arithmetic operations or bytes per run. */
 interface Candidate {
   readonly work: number;
   readonly run: () => Promise<unknown>;
@@ -43,7 +43,7 @@ const matMuls: readonly Make[] = [512, 1024, 2048].map((size) => async (threads)
   return { ...program, work: 2 * size ** 3 };
 });
 
-// Each candidate reads 256 MB, which exceeds any cache, and reads every byte once.
+// Each candidate reads 256 MB, which is more than any cache, and reads every byte once.
 const memoryReads: readonly Make[] = [
   readCandidate([1, 2048], [2048, 32768]),
   readCandidate([1, 8192], [8192, 8192]),
@@ -80,7 +80,7 @@ async function prepare(
   const session = await createSession(graph, {
     threads,
     weights: new Map([["weight", { data: filled(weights).data }]]),
-    // A plain layout is fastest for reading with a single row, and no slower for the large products.
+    // A plain layout is the fastest one with a single row, and no slower for large products.
     prepackWeights: false,
   });
   const feeds = { x: filled(dims) };

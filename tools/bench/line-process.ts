@@ -1,4 +1,4 @@
-// A process that a benchmark compares with: it answers each input line with one line of JSON.
+// A process that runs one side of a benchmark. It answers each input line with one line of JSON.
 import { spawn, type ChildProcessByStdio } from "node:child_process";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";

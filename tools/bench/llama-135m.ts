@@ -1,5 +1,4 @@
-// Shape of the larger model that the benchmarks measure besides the built-in one: a Llama with 135 million weights (30
-// layers, width 576).
+// Shape of the larger model of the benchmarks: a Llama with 135 million weights (30 layers, width 576).
 import type { ModelConfig } from "../../src/inference/architectures/config.ts";
 import { parseModelConfig } from "../../src/inference/architectures/config/read-config.ts";
 

@@ -1,5 +1,5 @@
-// Measures the speed of the engine's whole loop as a request experiences it: scheduler, runner, sampler and adapter
-// together. The child process and HTTP are excluded.
+// Measures the speed of the engine's whole loop: scheduler, runner, sampler and adapter together. The child process and
+// HTTP are excluded.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -81,8 +81,8 @@ async function measureSubject(subject: Subject, { rounds, threads }: BenchOption
     const adapter = { id: "bench:1", folder };
     const rate = (count: number, adapter: AdapterReference | null): Promise<number> =>
       loopTokensPerSecond(runner, requestsOf(subject, count, adapter), count, threads);
-    // Warms up, because the first use of a shape creates a session: for each later part of a prompt, and for several
-    // prompts at the same time.
+    // Warms up, because the first use of each input shape creates a session. Later parts of a prompt have other shapes,
+    // and so have several prompts at the same time.
     for (const used of [null, adapter])
       for (const count of [2, 1]) {
         const long = requestsOf(subject, count, used, { prompt: 600, answer: 2 });

@@ -1,6 +1,6 @@
-// Writes the input for comparing another constraint engine with Hone: a vocabulary in a file, and for each schema of a
-// suite the token paths of its instances with Hone's verdict and processor time. This program measures only Hone;
-// tools/conformance/python/masks.py measures the other engine and prints the table.
+// Writes the input for comparing another constraint engine with Hone. The files contain a vocabulary and, for each
+// schema of a suite, the instances as token ids with Hone's verdict and processor time. This program measures only
+// Hone; tools/conformance/python/masks.py measures the other engine and prints the table.
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -45,9 +45,11 @@ const pathOf = (text: string): TokenText =>
 
 interface Instance {
   readonly valid: boolean;
-  /** Token ids of the instance's texts: with the properties in the schema's order, and in their original order. */
+  /**
+   * Token ids of the instance written in two ways: with properties in the schema's order, and in their original order.
+   */
   readonly paths: readonly TokenText[];
-  /** True if each token of the first path was allowed by its mask and the text could end after the last one. */
+  /** True if Hone's masks allowed each token of the first path, and the end of the text after it. */
   readonly accepted: boolean;
   /** Processor time for each token of the first path: accepting the token and computing the next mask. */
   readonly betweenMasksMs: readonly number[];
@@ -90,7 +92,10 @@ function measured(line: string): Line {
   };
 }
 
-/** True if the masks allow the whole path and the end after it. Appends the time for each token to `times`. */
+/**
+ * True if the masks allow each token of the path and the end after it. Appends the milliseconds for each token to
+ * `times`.
+ */
 function follows(constraint: CompiledConstraint, path: TokenText, times: number[]): boolean {
   const mask = new Uint32Array(constraint.maskWords);
   const matcher = constraint.matcher();

@@ -1,6 +1,6 @@
 // Measures the private memory of the engine's process, relative to the size of its model's weights, and how long the
-// process takes to start. The model is a Llama with 135 million random weights in float32. The bench starts the process
-// with the same environment variables as the server does, and reads its memory from Linux's `/proc`.
+// process takes to start. The model is a Llama with 135 million random weights in float32. The process gets the
+// environment variables that the server would set; its memory is read from Linux's `/proc`.
 import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -32,7 +32,7 @@ after a first chat, after idling, after 16 concurrent chats, after 8 chats with 
 without and with an adapter. Also prints the time until ready, the time to the first token of the first chat, of the first chat
 with an adapter and of the long prompts, and the estimated memory relative to the measured peak.`;
 
-/** Time in which the engine does the work that it postpones until it is idle. */
+/** Time that the engine gets for work that it postpones until it is idle. */
 const idleMs = 8000;
 
 interface Stage {
@@ -41,7 +41,7 @@ interface Stage {
   /** Private memory and private anonymous memory, both relative to the size of the weights. */
   readonly privateRatio: number;
   readonly anonymousRatio: number;
-  /** Resident memory in bytes, including mapped files; pages that several processes share count once. */
+  /** Resident memory in bytes, including mapped files. Pages that several processes share are counted only once. */
   readonly bytes: number;
 }
 
@@ -50,7 +50,7 @@ interface MemoryReport extends Report {
   readonly readyMs: number;
   readonly readyCpuMs: number;
   readonly weightBytes: number;
-  /** This build's memory estimate relative to the measured peak. */
+  /** Memory that this build estimates, divided by the measured peak. */
   readonly estimateRatio: number;
   readonly stages: readonly Stage[];
 }
@@ -137,8 +137,8 @@ interface EngineOptions {
 }
 
 /**
- * Returns the size of the weights in the form used for computing: the model's own file, or the files that the first
- * start wrote.
+ * Returns the size of the weights in the form that is computed with: the model's own file, or else the files that were
+ * derived from it at the first start.
  */
 function weightBytesOf({ modelFolder, cacheFolder, quantization }: EngineOptions): number {
   if (quantization === "off") return statSync(join(modelFolder, "model.safetensors")).size;
@@ -159,7 +159,7 @@ function loadOf({ threads, ...model }: EngineOptions): Parameters<typeof createE
   };
 }
 
-/** The KV cache has room for little more than the long prompt. */
+/** Returns settings with a KV cache that has little more room than the long prompt needs. */
 function settingsFor(threads: number): EngineSettings {
   return engineSettings.with({ threads, kvCacheBytesMax: 2 ** 27 });
 }
@@ -176,12 +176,12 @@ interface Chats {
   readonly adapter: AdapterReference | null;
 }
 
-/** Sends chats concurrently; returns the milliseconds to the very first token. */
+/** Sends chats concurrently; returns the milliseconds until the first of them has its first token. */
 async function chats(engine: ProcessEngine, { count, promptLength, adapter }: Chats): Promise<number> {
   const startMs = systemClock.monotonicMs();
   const firstTokens = Array.from({ length: count }, async (_, index) => {
     let firstMs = Infinity;
-    // Uses tokens that no other stage uses, since the engine caches prefixes.
+    // Uses tokens that occur in no other stage, since the engine caches prefixes.
     const { events } = engine.submit(requestOf(101 * count + index, promptLength, adapter));
     for await (const batch of events)
       if (batch.some(({ kind }) => kind === "tokens"))

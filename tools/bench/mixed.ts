@@ -1,5 +1,5 @@
 // Measures how much long prompts delay running streams and short prompts. Runs a server on the loopback address with
-// eight streams, sends prompts meanwhile, and measures when the clients see tokens.
+// eight streams, sends prompts meanwhile, and records when tokens reach the clients.
 import { request } from "node:http";
 import { systemClock } from "../../src/base/domain/clock.ts";
 import { endlessLlama135m, endlessModel, removeModel } from "./endless-model.ts";
@@ -17,7 +17,7 @@ are medians of the rounds.`;
 
 const streamCount = 8;
 const shortLength = 40;
-/** Number of pieces that each stream gets without disturbance in a round. */
+/** Number of pieces that each stream receives in a round before any prompt is sent. */
 const quietPieces = 30;
 
 interface Model {
@@ -100,7 +100,9 @@ async function measure(model: Model, options: BenchOptions): Promise<readonly Mi
   }
 }
 
-/** Returns a function that computes how many words make a prompt with a given number of tokens. */
+/**
+ * Returns a function that takes a number of tokens and returns the number of words that a prompt of this length needs.
+ */
 async function wordCounts(server: ServedBuild): Promise<(tokens: number) => number> {
   const countOf = async (words: number): Promise<number> =>
     (await streamedChat(server, { ...bodyOf(words, "counted"), max_tokens: 1 })).promptTokens;
@@ -179,14 +181,14 @@ function watchedStream(
   return { times, stop: () => sent.destroy() };
 }
 
-/** Returns the gaps between consecutive pieces of a stream, for those gaps that end in the given period. */
+/** Returns the gaps between consecutive pieces of a stream that end within the given period, for all streams. */
 function gapsOf(
   streams: readonly { readonly times: readonly number[] }[],
   fromMs: number,
   toMs: number,
 ): readonly number[] {
   return streams.flatMap(({ times }) =>
-    // Excludes the first pieces, which wait for the streams' own prompts.
+    // Excludes the first pieces of a stream, which wait until the prompts of all streams are computed.
     times.flatMap((time, index) =>
       index > 5 && time > fromMs && time <= toMs ? [time - times[index - 1]] : [],
     ),

@@ -1,5 +1,5 @@
-// Measures another constraint engine, web-xgrammar, for comparison with Hone in bench/grammar.ts. It runs in a
-// separate thread, which is restarted when a schema takes too long or crashes it; both happen in its compiler.
+// Measures another constraint engine, web-xgrammar, for comparison with Hone in bench/grammar.ts. It runs in a separate
+// thread. The thread is restarted if web-xgrammar's compiler takes too long or crashes.
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { packVocabulary } from "../../src/base/domain/vocabulary.ts";
@@ -14,8 +14,8 @@ export interface WritingRequest {
 }
 
 /**
- * Result for a schema: the measured times and whether it accepted every text, or the reason why it could not be
- * measured.
+ * Result for a schema: the measured times and whether every text was accepted, or the reason why the schema could not
+ * be measured.
  */
 export type Outcome =
   | { readonly kind: "measured"; readonly times: Times; readonly acceptsAll: boolean }
@@ -54,7 +54,7 @@ export class OtherGrammarEngine {
   async #started(): Promise<Worker> {
     const file = new URL("other-grammar-thread.js", import.meta.url);
     const thread = new Worker(file, { workerData: this.#vocabulary, stdout: true, stderr: true });
-    // Ignores the error here: an error while no request is pending becomes visible in the next answer.
+    // Ignores errors here. An error without a pending request makes the next request fail.
     thread.on("error", () => {});
     const answer = await answerOf(thread, startDeadlineMs);
     if (answer !== "ready") throw new Error(`the other engine does not start: ${JSON.stringify(answer)}`);

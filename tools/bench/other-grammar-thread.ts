@@ -1,4 +1,4 @@
-// Thread in which web-xgrammar compiles schemas and accepts texts; see bench/other-grammar-engine.ts.
+// Thread of bench/other-grammar-engine.ts. In it, web-xgrammar compiles schemas and accepts texts.
 import { readFileSync } from "node:fs";
 import Module, { createRequire } from "node:module";
 import { parentPort, workerData } from "node:worker_threads";
@@ -10,10 +10,7 @@ import { createTokenDecoder } from "../../src/lib/tokenizer/tokenizer-json.ts";
 import { processorMs } from "./grammar-times.ts";
 import type { ThreadAnswer, WritingRequest } from "./other-grammar-engine.ts";
 
-/**
- * Compiles the package's file as a CommonJS script, because the package declares it as an ES module although it is not
- * one.
- */
+/** Compiles the package's file as a CommonJS script. The package declares it as an ES module, but it is not one. */
 function loaded(): typeof Library {
   const file = createRequire(import.meta.url).resolve("@mlc-ai/web-xgrammar");
   const script = Object.assign(new Module(file), { filename: file, paths: [] });
@@ -32,8 +29,8 @@ const { GrammarCompiler, GrammarMatcher, TokenizerInfo } = loaded();
 async function compilerFor(vocabulary: TokenVocabulary): Promise<Library.GrammarCompiler> {
   const decode = createTokenDecoder({ type: "ByteLevel" });
   const characterOf: string[] = [];
-  // The order must be ascending: a control character that stands for no byte decodes to itself. The character that
-  // really stands for this byte comes later and replaces it.
+  // The order must be ascending. A control character that represents no byte decodes to itself, and is replaced by the
+  // later character that represents this byte.
   for (let code = 0; code < 0x144; code++) {
     const bytes = decode(String.fromCharCode(code));
     if (bytes.length === 1) characterOf[bytes[0]] = String.fromCharCode(code);

@@ -1,6 +1,6 @@
-// Measures the gain from packing: a gradient for several answers to one prompt that computes the prompt once, against
-// one that computes the prompt for each answer. Also compares sequences of mixed lengths with as many tokens in
-// sequences of one length. All variants alternate in one run, and the best of each counts.
+// Measures the gain from packing. Several answers to one prompt are trained on in two ways: computing the prompt once,
+// or once per answer. Also compares sequences of mixed lengths with sequences of one length and as many tokens. All
+// variants take turns in one run, and the best time of each counts.
 import { type Random, seededRandom } from "../../src/base/domain/random.ts";
 import type { TrainingSequence } from "../../src/train/trainer/trainer.ts";
 import { GradientTimer, turnAbout } from "./gradient-timer.ts";
@@ -42,7 +42,7 @@ await runBench<Measurement>({
     `${name}: ${tokenCount} tokens, ${sharedMs.toFixed(0)} ms, ${separateMs.toFixed(0)} ms, ratio ${ratio.toFixed(2)}`,
 });
 
-/** Compares the same sequences with and without sharing the computation of their common prefix. */
+/** Times the same sequences twice: with their common prefix computed once, and with it computed for each sequence. */
 async function compare(
   name: string,
   subject: Subject,
@@ -59,8 +59,8 @@ async function compare(
 }
 
 /**
- * Compares sequences of mixed lengths with the same number of sequences of their mean length. The ratio is how much
- * faster the mixed ones are.
+ * Compares sequences of mixed lengths with as many sequences of their mean length. A ratio above 1 means that the mixed
+ * ones are faster.
  */
 async function compareLengths(subject: Subject, options: BenchOptions): Promise<Measurement> {
   const random = seededRandom("mixed lengths");
@@ -118,7 +118,7 @@ function turns(subject: Subject): readonly TrainingSequence[] {
     for (let turn = 0; turn < 3; turn++) {
       const thought = ids(random, subject, 40);
       histories.push(sequence({ promptIds: before, answerIds: thought }));
-      // The next turn's history omits the thought and continues from the answer.
+      // The next turn's history contains the answer but not the thought before it.
       before = [...before, ...ids(random, subject, 120)];
     }
     return histories;
@@ -129,7 +129,7 @@ function ids(random: Random, { config }: Subject, count: number): readonly numbe
   return Array.from({ length: count }, () => random.index(config.vocabularySize));
 }
 
-/** Returns a sequence whose answer is trained on. */
+/** Returns a sequence in which the answer's tokens are trained. */
 function sequence({
   promptIds,
   answerIds,

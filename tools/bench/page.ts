@@ -1,5 +1,5 @@
-// Measures how fast the web page is with many stored trajectories. Runs a server and the page in a real Chromium.
-// Times user actions in the browser, from the key or click to the frame that shows the result.
+// Measures how fast the dashboard is with many stored trajectories. Runs a server, and opens the page in a real
+// Chromium. Times user actions in the browser, from the key press or click to the frame that shows the result.
 import { parseArgs } from "node:util";
 import { chromium, type Page } from "playwright-core";
 import { Hone } from "../../src/apps/client/hone.ts";
@@ -116,7 +116,7 @@ async function figuresOf(server: RunningServer, steps: readonly Step[], rounds: 
   return [...times].map(([name, all]) => ({ name, medianMs: median(all), slowestMs: Math.max(...all) }));
 }
 
-/** Measures the time from requesting the page to its first paint; a stored API key signs in meanwhile. */
+/** Measures the time from requesting the page to its first paint. The page signs in with a stored API key. */
 async function firstViewMs(page: Page): Promise<number> {
   await page.reload();
   await page.getByRole("heading", { level: 1 }).waitFor();

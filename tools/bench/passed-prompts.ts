@@ -1,5 +1,6 @@
-// Compares fetching a prompt's KV cache from another server with computing it, and measures how much either delays
-// running streams. Uses two real servers on the loopback address, and a prompt of about 1,900 tokens.
+// Compares two ways to get a prompt's KV cache: fetching it from another server, and computing it. Also measures how
+// much each way delays running streams. Uses two real servers on the loopback address, and a prompt of about 1,900
+// tokens.
 import { systemClock } from "../../src/base/domain/clock.ts";
 import { endlessLlama135m, endlessModel, removeModel } from "./endless-model.ts";
 import { median } from "./median.ts";
@@ -20,11 +21,11 @@ interface PassedReport {
   readonly promptTokens: number;
   readonly computedMs: number;
   readonly fetchedMs: number;
-  /** Time to fetch relative to the time to compute. */
+  /** Time to fetch the KV cache divided by the time to compute it. */
   readonly ratio: number;
   /**
-   * Longest time between two tokens of a running stream while the prompt is computed, and while it is fetched. Then the
-   * median time between tokens while neither happens.
+   * Longest time between two tokens of a running stream: while the prompt is computed, and while it is fetched. The
+   * third field is the median time between tokens otherwise.
    */
   readonly computedGapMs: number;
   readonly fetchedGapMs: number;
@@ -77,7 +78,7 @@ async function measurePassed(
       await timeTo(decoding, { ...body, cache_salt: `d${round}` });
       await pause("computed");
     });
-    // Skips the first round, which waits for sessions and compilation.
+    // Omits the first round, which waits for sessions and compilation.
     if (round >= 0) measured.push({ fetched, computed, ...beside });
   }
   await Promise.all([prefilling.stop(), decoding.stop()]);
@@ -107,7 +108,10 @@ async function post(server: ServedBuild, body: object): Promise<Response> {
   });
 }
 
-/** Makes the server compute and hold a prompt; returns the parameters with which the other server fetches it. */
+/**
+ * Makes the server compute a prompt and keep its KV cache. Returns the parameters with which the other server fetches
+ * it.
+ */
 async function heldBy(server: ServedBuild, body: object): Promise<unknown> {
   const answer = await post(server, {
     ...body,
@@ -131,7 +135,10 @@ async function timeTo(server: ServedBuild, body: object): Promise<number> {
 
 type Part = "alone" | "fetched" | "computed";
 
-/** Measures the gaps between pieces of running streams, separately for each request that runs meanwhile. */
+/**
+ * Measures the gaps between pieces of running streams while each of the given requests runs, and returns them per
+ * request.
+ */
 async function gapsBeside(
   server: ServedBuild,
   ask: (pause: (part: Part) => Promise<void>) => Promise<void>,

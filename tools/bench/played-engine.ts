@@ -1,4 +1,4 @@
-// An engine that computes nothing but plays back given answers, to measure the code around an engine.
+// An engine that computes nothing and plays back given answers, for measuring the code around an engine.
 import type {
   Engine,
   EngineLimits,
@@ -7,7 +7,7 @@ import type {
   GenerationRequest,
 } from "../../src/base/domain/generation.ts";
 
-/** @param play returns the events of the answer to a request; abort requests are ignored */
+/** @param play returns the events with which the engine answers a request; requests to abort are ignored */
 export function playedEngine(
   limits: EngineLimits,
   play: (request: GenerationRequest) => AsyncIterable<readonly GenerationEvent[]>,

@@ -1,6 +1,6 @@
 // Measures the cost of prompts with a common prefix. Compares many requests with the same prompt with one request for
-// many choices. Also compares the second turn of a chat with the same prompt without a cache; both in the engine's loop
-// in this process, and on a real server over HTTP.
+// many choices, and the second turn of a chat with the same prompt uncached. Measures both in the engine's loop in this
+// process, and on a real server over HTTP.
 import { systemClock } from "../../src/base/domain/clock.ts";
 import type { GenerationRequest } from "../../src/base/domain/generation.ts";
 import { plainSampling } from "../../src/base/domain/sampling.ts";
@@ -30,13 +30,13 @@ interface PrefixReport {
   readonly name: string;
   readonly manyRequestsMs: number;
   readonly oneRequestMs: number;
-  /** Time of many requests relative to one request for many choices. */
+  /** Time of many requests divided by the time of one request for many choices. */
   readonly rolloutRatio: number;
   /** `rolloutRatio` without a prefix cache; null if not measured. */
   readonly plainRolloutRatio: number | null;
   readonly secondTurnMs: number;
   readonly coldMs: number;
-  /** Time to the first token in the second turn, relative to the same prompt uncached. */
+  /** Time to the first token in the second turn, divided by the same time for an uncached prompt. */
   readonly turnRatio: number;
 }
 

@@ -1,4 +1,5 @@
-// Computes only a step's matrix products with all weights: the time a step would take if everything else cost nothing.
+// Computes only the matrix products of a step, with all weights. This is the time that a step would take if everything
+// else cost nothing.
 import { projectionNames } from "../../src/base/domain/model.ts";
 import { GraphBuilder } from "../../src/lib/graph/builder.ts";
 import type { Graph, Value } from "../../src/lib/graph/graph.ts";
@@ -48,7 +49,7 @@ function graphOf({ config, forms }: Pick<Subject, "config" | "forms">): Graph {
     return known;
   };
   const projections = [...loraProjections(config, projectionNames), outputProjection(config)];
-  // The result contains one number of each product, so that the runtime cannot skip a product and copies little.
+  // The result contains one number of each product. Thus the runtime cannot skip a product, and little is copied.
   const results = projections.map((each) => builder.slice(linear(each, operand(each.inputSize)), 2, 0, 1));
   return builder.build({ result: builder.concat(results, 2) });
 }

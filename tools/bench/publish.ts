@@ -1,6 +1,7 @@
 // Measures the cost of publishing a version: imports adapters of ranks 8 and 64 while 8 streams run. Reports the time
-// from the archive's first byte to the response, and the longest gap between two tokens of a stream relative to the
-// median gap before. Also reports how much longer the version's first chat waits for its first token than its tenth.
+// from the archive's first byte to the response, and the longest gap between two tokens of a stream divided by the
+// earlier median gap. Also reports how much longer the version's first chat waits for its first token than its tenth
+// chat.
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../../src/base/domain/clock.ts";
 import { Hone } from "../../src/apps/client/hone.ts";

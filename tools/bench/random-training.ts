@@ -33,7 +33,7 @@ export function randomRows(
   }));
 }
 
-/** Returns trainers that compute all these rows in one batch, without splitting a row. */
+/** Returns trainers that compute all these rows in one batch and split no row. */
 export async function benchTrainers(
   folder: string,
   { rows, length }: RandomRows,

@@ -1,5 +1,5 @@
-// Read requests with large results for tools/bench/standstill.ts, 12 and 24 concurrently, and the data stored for
-// them. This module only defines the requests.
+// Read requests with large results for tools/bench/standstill.ts, each sent 12 and 24 times concurrently, and the data
+// that must be stored for them. This module only defines the requests.
 import type { RunningServer } from "../../test/running-server.ts";
 import { list, object, type Case } from "./standstill-case.ts";
 
@@ -9,7 +9,10 @@ const models = "/v1/preview/models";
 /** Ids of the stored objects to read; set when the objects are stored. */
 const stored = { fileId: "", jobId: "" };
 
-/** Returns a trajectory group of 45 MB: a few hundred trajectories, or two that are each larger than any page. */
+/**
+ * Returns a group of 45 MB with this many trajectories. Two trajectories are each larger than any page; a few hundred
+ * are not.
+ */
 function largeGroup(trajectoryCount: number): string {
   const content = "the quick brown fox, é ".repeat(45e6 / 24 / trajectoryCount);
   const trajectory = { messages_and_choices: [{ role: "user", content }], reward: 1 };

@@ -1,5 +1,5 @@
-// Frame of the benchmarks: command-line flags, output as text or JSON, and comparison with another build. A comparison
-// alternates both builds in one run and takes the best of each, so that a busy machine hardly changes the ratios.
+// Common parts of the benchmarks: command-line flags, output as text or JSON, and comparison with another build. Both
+// builds take turns in one run and the best result of each counts, so that a busy machine hardly changes the ratios.
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -62,7 +62,7 @@ export async function runBench<R extends Report>(bench: Bench<R>): Promise<void>
   } else print(options, await bench.measure(options), (report) => bench.textOf(report));
 }
 
-/** Like {@link runBench}, for benchmarks that compare two builds themselves. */
+/** Like {@link runBench}, for benchmarks that do the comparison of two builds themselves. */
 export async function runComparingBench<R extends Report>(bench: Bench<R>): Promise<void> {
   const options = readOptions();
   if (options === null) process.stdout.write(`${bench.help}\n${flagHelp}\n`);
@@ -81,7 +81,7 @@ export async function measureEach<S extends { readonly size: "tiny" | "135m" }, 
   return reports;
 }
 
-/** Parses the flags; returns null if they ask for help. */
+/** Parses the flags; returns null if `--help` is given. */
 function readOptions(): BenchOptions | null {
   const { values } = parseArgs({
     options: {
@@ -124,14 +124,14 @@ function print<R>({ json }: BenchOptions, reports: readonly R[], textOf: (report
   );
 }
 
-/** A rate of both builds, in tokens per second. */
+/** A rate measured in both builds, in tokens per second. */
 interface Ratio extends Report {
   readonly here: number;
   readonly there: number;
   readonly ratio: number;
 }
 
-/** Runs the same benchmark in both builds alternately, each time in a separate process. */
+/** Runs the same benchmark in both builds in turn, each time in a separate process. */
 function compareBuilds(script: string, otherFolder: string, options: BenchOptions): readonly Ratio[] {
   const best = { here: new Map<string, number>(), there: new Map<string, number>() };
   const flags = [

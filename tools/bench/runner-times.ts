@@ -1,5 +1,5 @@
-// Times of a model runner for a decode step and for a prompt, without the child process, the scheduler and the
-// sampler.
+// Measures how long a model runner takes for a decode step and for a prompt. Excludes the child process, the scheduler
+// and the sampler.
 import { systemClock } from "../../src/base/domain/clock.ts";
 import { KvLane, roundUpPositions } from "../../src/inference/engine/cache/kv-lane.ts";
 import type { ModelRunner } from "../../src/inference/engine/model-runner.ts";
@@ -13,15 +13,15 @@ export function promptTokens(count: number): readonly number[] {
   return Array.from({ length: count }, (_, position) => position + 1);
 }
 
-/** Returns the best time to decode one token for each of `size` rows whose caches hold {@link contextCount} tokens. */
+/** Returns the shortest time of a decode step with `size` rows. Each row's cache holds {@link contextCount} tokens. */
 export async function bestDecodeMs(runner: ModelRunner, size: number): Promise<number> {
   const lane = filledLane(runner, size);
   return bestOf(8, () => decodeAgain(runner, lane));
 }
 
 /**
- * For each number of drafted tokens, returns the best time of a one-row step relative to a step without drafts. The
- * numbers alternate, so that drift in the machine's speed favours none.
+ * For each number of drafted tokens, returns the shortest time of a one-row step divided by that of a step without
+ * drafts. Measures the numbers in turn, so that drift in the machine's speed favours none.
  */
 export async function draftedStepCosts(
   runner: ModelRunner,
@@ -49,15 +49,15 @@ function filledLane(runner: ModelRunner, size: number): KvLane {
   const lane = new KvLane(runner.shape);
   lane.reshape(size, roundUpPositions(contextCount + 8));
   for (let slot = 0; slot < size; slot++) lane.advance(lane.takeSlot(), contextCount);
-  // Writes to the cache, because unwritten memory maps to a single page of zeros, which the processor's nearest cache
-  // would serve.
+  // Fills the cache with values. The system maps all unwritten memory to a single page of zeros, which would always be
+  // in the processor's nearest cache.
   for (let layer = 0; layer < runner.shape.caches.length; layer++) {
     for (const slab of [lane.keys(layer, 0, size), lane.values(layer, 0, size)]) slab.fill(0.01);
   }
   return lane;
 }
 
-/** Decodes one token for each row, then restores the context so that the next call computes the same step. */
+/** Decodes one token for each row, then removes it from the context, so that the next call computes the same step. */
 async function decodeAgain(runner: ModelRunner, lane: KvLane): Promise<void> {
   await runner.decode(
     lane,
@@ -67,7 +67,7 @@ async function decodeAgain(runner: ModelRunner, lane: KvLane): Promise<void> {
   for (let slot = 0; slot < lane.usedCount; slot++) lane.advance(slot, -1);
 }
 
-/** Returns the best time to prefill a prompt of `count` tokens. */
+/** Returns the shortest time to prefill a prompt of `count` tokens. */
 export async function bestPrefillMs(runner: ModelRunner, count: number = contextCount): Promise<number> {
   const lane = new KvLane(runner.shape);
   lane.reshape(1, roundUpPositions(count));

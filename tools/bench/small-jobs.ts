@@ -1,6 +1,6 @@
-// Measures the overhead of a small training job compared with only its gradient steps. Times a job over HTTP from its
-// request to the first answer of the new version, and the same steps in this process with programs already loaded. The
-// two alternate and the best of each counts; the server's first job is reported separately.
+// Measures how much longer a small training job takes than its gradient steps. Times a job over HTTP from its request
+// to the first answer of the new version, and then the same steps in this process with programs already loaded. Reports
+// the best of several rounds, and the server's first job separately.
 import { systemClock } from "../../src/base/domain/clock.ts";
 import { seededRandom } from "../../src/base/domain/random.ts";
 import { Hone } from "../../src/apps/client/hone.ts";
@@ -46,7 +46,7 @@ interface Phases {
    * tokenizing, and estimating.
    */
   readonly start: number;
-  /** From there to the end of the first step, which may load a program. */
+  /** From the start event to the end of the first step, which may load a program. */
   readonly firstStep: number;
   readonly otherSteps: number;
   /**
@@ -62,7 +62,7 @@ interface JobReport extends Report {
   readonly stepsSeconds: number;
   readonly first: Phases;
   readonly best: Phases;
-  /** Time of the best job relative to only its gradient steps. */
+  /** Time of the best job divided by the time of its gradient steps. */
   readonly ratio: number;
   /** How much longer the first job took than the best one, in seconds. */
   readonly firstMore: number;
@@ -158,7 +158,7 @@ interface Rollout {
   readonly promptIds: readonly number[];
   readonly answerIds: readonly number[];
   readonly reward: number;
-  /** Log-probability of each token in the answer. */
+  /** Log-probability of each token in the answer; the same for all tokens. */
   readonly logprob: number;
 }
 

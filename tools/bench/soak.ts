@@ -1,6 +1,6 @@
 // Keeps a server under random load for a given time, and reports its memory and the slots still in use: `node
 // dist/tools/bench/soak.js --minutes 60`. Exits with status 1 if a request failed, a slot was not released, or memory
-// grew.
+// grew too much.
 import { parseArgs } from "node:util";
 import { systemClock } from "../../src/base/domain/clock.ts";
 import { freshSeed } from "../../src/base/domain/random.ts";
@@ -15,9 +15,9 @@ import { unexpectedLines } from "../../test/unexpected-lines.ts";
 import { MemoryRecord, type Growth } from "./soak/memory-record.ts";
 import { SoakClients, type SoakCounts } from "./soak/soak-clients.ts";
 
-/** Maximum growth of memory; more counts as a leak until explained. */
+/** Maximum relative growth of memory; more counts as a leak. */
 const growthMax = 0.02;
-/** Share of the run after which everything that is loaded or created on first use is in memory. */
+/** Share of the run that counts as warm-up. Afterwards, everything that is loaded on first use is in memory. */
 const warmUpShare = 0.25;
 const sampleMs = 2000;
 const progressMs = 60_000;
@@ -43,9 +43,9 @@ interface SoakReport extends SoakCounts {
   readonly seed: number;
   readonly minutes: number;
   readonly growths: readonly Growth[];
-  /** Gauges of work in progress that are not 0 after all requests have ended, one per line. */
+  /** Gauges that should be 0 after all requests have ended but are not, one per line. */
   readonly held: readonly string[];
-  /** Lines in the server's log that report more than a refused request. */
+  /** Lines in the server's log, except those about refused requests. */
   readonly logged: readonly string[];
   /** Number of times that the engine's process was replaced. */
   readonly engineRestarts: number;
@@ -72,7 +72,7 @@ else {
 async function soak(seed: number): Promise<SoakReport> {
   const dataFolder = newDataFolder();
   const flags = ["--model", `tiny=${values.model}`, "--built-in-model=off", `--quantize=${values.quantize}`];
-  // A small KV cache, so that the prefix cache soon has to evict.
+  // A small KV cache, so that the prefix cache soon has to evict entries.
   flags.push("--engine-scheduling=priority", `--engine-kv-cache-bytes-max=${2 ** 28}`, ...values.flag);
   const server = await startServer({ dataFolder, flags });
   try {
@@ -104,7 +104,7 @@ async function watch(
   let toldMs = 0;
   const over = new AbortController();
   const ended = busy.finally(() => over.abort());
-  // Ignored here, because the wait below reports the failure.
+  // Prevents an unhandled rejection; the wait below reports the failure.
   ended.catch(() => undefined);
   let elapsedMs = 0;
   while (!over.signal.aborted && elapsedMs < wantedMs) {

@@ -1,5 +1,5 @@
-// Type of a case in tools/bench/standstill.ts: a heavy request, the number of concurrent copies, and how the client
-// reads the response.
+// Type of a case in tools/bench/standstill.ts: a heavy request, how many copies of it to send concurrently, and how the
+// client reads the response.
 
 /** A request that blocked the server in the past, or might. */
 export interface Case {
@@ -8,9 +8,9 @@ export interface Case {
   readonly scheme?: "Basic";
   /** Content type of the body; JSON by default. */
   readonly contentType?: string;
-  /** Builds the body just before it is sent, because it may be large; null for a GET request. */
+  /** Builds the body just before it is sent, because a body may be large; null for a GET request. */
   readonly body: ((modelId: string, index: number) => Buffer) | null;
-  /** Number of concurrent requests, which differ in `index`; 1 by default. */
+  /** Number of concurrent requests, each with its own `index`; 1 by default. */
   readonly times?: number;
   /**
    * True to read each response at 4 MiB per second for at most ten seconds. By default, responses are read as fast as

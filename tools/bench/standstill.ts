@@ -1,6 +1,6 @@
-// Measures whether one request can hold up the others. Sends each of the heaviest requests that a client may send,
-// while /health is probed every 5 ms and an ordinary and a constrained stream run. Prints the longest gap of each with
-// and without the request, and the peak memory of the server's process.
+// Measures whether one request can delay the others. Sends each of the heaviest requests that a client may send.
+// Meanwhile probes /health every 5 ms, and reads an ordinary stream and a constrained stream. Prints the longest gap of
+// each with and without the heavy request, and the peak memory of the server's process.
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { pathToFileURL } from "node:url";
@@ -39,7 +39,7 @@ function biases(count: number): object {
   return Object.fromEntries(Array.from({ length: count }, (_, id) => [id, 1]));
 }
 
-/** Returns a case of 16 requests whose expensive constraints all differ, so that none is cached. */
+/** Returns a case of 16 requests with expensive constraints. All constraints differ, so that none is cached. */
 function constrained(name: string, structured: (index: number) => object | null): Case {
   const body = (_: string, index: number): Buffer =>
     Buffer.from(
@@ -232,7 +232,7 @@ const writes: readonly Case[] = [
 
 interface Gap {
   readonly ms: number;
-  /** Gap excluding the time in which the server's event loop or the probe waited for a core. */
+  /** Gap without the time during which the server's event loop or the probe waited for a CPU core. */
   readonly ownMs: number;
 }
 
@@ -249,7 +249,7 @@ interface Subject {
   readonly processId: number;
 }
 
-/** Runs the probes in a separate thread, so that they do not measure the sender. */
+/** Runs the probes in a separate thread, so that sending the heavy requests does not delay them. */
 class Prober {
   readonly #worker: Worker;
 

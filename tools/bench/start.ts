@@ -1,7 +1,7 @@
 // Measures the cost of starting a server: the modules that each process and thread loads, the wall and processor time
-// until /health first reports success, and the duration of a first chat compared with later chats. Runs with the
-// built-in model, optionally with a second model too. Distinguishes a first start, which creates its data folder, from
-// later ones.
+// until /health first reports success, and how much longer the first chat takes than later ones. Runs with the built-in
+// model, optionally with a second model too. Measures the first start, which creates the data folder, separately from
+// later starts.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
@@ -20,11 +20,11 @@ const askEveryMs = 2;
 
 interface Start {
   readonly wallMs: number;
-  /** Time from the command to the complete answer of a chat sent as soon as /health reports success. */
+  /** Time from the start command to the complete answer of a chat, which is sent as soon as /health reports success. */
   readonly firstChatMs: number;
-  /** Time to the first token in the first chat, relative to the median of the tenth to fourteenth chats. */
+  /** Time to the first token of the first chat, divided by the median of the tenth to fourteenth chats. */
   readonly firstOverTenth: number;
-  /** Like `firstOverTenth`, for the processor time that server and engines use during a whole chat. */
+  /** Like `firstOverTenth`, but for the processor time of the server and the engines during a whole chat. */
   readonly firstOverTenthCpu: number;
   /** Processor time up to the end of the first chat: of the server's process, and of all engines. */
   readonly serverCpuMs: number;
@@ -42,7 +42,7 @@ const figures: Readonly<Record<keyof Start, string>> = {
 };
 
 interface BuildReport {
-  /** Number of modules loaded by each process or thread, identified by its entry module. */
+  /** Number of modules that each process or thread loads; `started` is its entry module. */
   readonly modules: readonly { readonly started: string; readonly count: number }[];
   readonly starts: Readonly<Record<(typeof kinds)[number], Start>>;
 }
@@ -59,7 +59,7 @@ await runComparingBench<StartReport>({
   textOf,
 });
 
-/** Starts both builds alternately; the medians count. */
+/** Measures both builds in alternating starts, and returns medians. */
 async function measure(options: BenchOptions): Promise<readonly StartReport[]> {
   const { against, rounds } = options;
   const flags = flagsOf(options);
@@ -197,7 +197,7 @@ async function chat(
   return { firstTokenMs, cpuMs: after.reduce((sum, ms, place) => sum + ms - before[place], 0) };
 }
 
-/** Returns the processor time of the process's current threads; read from Linux, which counts nanoseconds. */
+/** Returns the processor time of the process's current threads in milliseconds. Linux counts it in nanoseconds. */
 function runMsOf(id: number): number {
   const threads = readdirSync(`/proc/${id}/task`);
   return threads.reduce((sum, thread) => {

@@ -1,10 +1,10 @@
-// Runs one side of `train-step`: a process that takes training steps on command.
+// Runs one side of the benchmark `train-step`: a process that takes a training step on each command.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { BasePrecision } from "../../src/base/domain/trainer/base-precision.ts";
 import { LineProcess } from "./line-process.ts";
 
-/** Fields of `config.json` that Hone's side of the benchmark reads. PyTorch's side reads the whole file. */
+/** Fields of `config.json` that Hone's side of the benchmark needs. PyTorch's side needs the whole file. */
 export interface ModelFile {
   readonly vocab_size: number;
 }
@@ -15,9 +15,7 @@ export function readModelFile(folder: string): ModelFile {
 
 /** The training that both sides run. */
 export interface StepJob {
-  /**
-   * Model folder. Only Hone's side loads the weights in it; PyTorch's side reads only `config` and uses random weights.
-   */
+  /** Model folder. Hone's side loads its weights; PyTorch's side uses only `config` and random weights. */
   readonly folder: string;
   readonly config: ModelFile;
   readonly rows: number;

@@ -211,7 +211,7 @@ async function write(server: LocalBuild, load: Load): Promise<Written> {
 
 type Query = Readonly<Record<string, unknown>>;
 
-/** Returns a page query for one call, a different call for each index. */
+/** Returns a page query that finds one call. Each index finds a different call. */
 function pageByReference(index: number): Query {
   const field = { $getField: "weave_ref" };
   return {
@@ -221,8 +221,8 @@ function pageByReference(index: number): Query {
 }
 
 /**
- * Returns a page query with a lower bound on the score, different for each index. It matches between half a percent
- * and a tenth of all records.
+ * Returns a page query with a minimum score, different for each index. It matches between 0.5 % and 10 % of all
+ * records.
  */
 function pageByNumber(index: number): Query {
   const score = { $convert: { input: { $getField: "payload.score" }, to: "double" } };

@@ -1,5 +1,5 @@
-// Measures over HTTP how long it takes to list many stored trajectories, and to read one of them completely. Runs the
-// server in a separate process and logs the trajectories over HTTP first. Requests are sent one after the other.
+// Measures over HTTP how long it takes to list many stored trajectories, and to read all of one. Runs the server in a
+// separate process and first stores the trajectories over HTTP. Sends one request at a time.
 import { parseArgs } from "node:util";
 import { Hone } from "../../src/apps/client/hone.ts";
 import { median } from "./median.ts";

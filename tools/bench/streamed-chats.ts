@@ -1,6 +1,6 @@
-// Streams chats from a server over HTTP for benchmarks: several concurrent streams, each of which starts its next chat
-// when the last one has ended. The rate is the total number of tokens divided by the total time. The figures include
-// the client's own cost.
+// Streams chats from a server over HTTP for benchmarks. Several streams run concurrently; each starts its next chat
+// when its previous one has ended. The rate is the total number of tokens divided by the total time, which includes the
+// client's own work.
 import { request } from "node:http";
 import { systemClock } from "../../src/base/domain/clock.ts";
 import type { ServedBuild } from "./served-build.ts";
@@ -23,9 +23,9 @@ export interface AnswerLengths {
 
 export interface LoadResult {
   readonly tokensPerSecond: number;
-  /** Processor time of the server's process, without its engine. */
+  /** Processor time of the server's process per token; its engine's process is not counted. */
   readonly cpuMicrosecondsPerToken: number | null;
-  /** Processor time of only the engine's process. */
+  /** Processor time of the engine's process per token. */
   readonly engineCpuMicrosecondsPerToken: number | null;
 }
 

@@ -1,6 +1,6 @@
-// Server process of tools/bench/streamed-path.ts: HTTP and chat of a build, on top of an engine that computes nothing.
-// The engine gives every stream a token as soon as all streams wait for one. The arguments are the build's folder and
-// the number of streams.
+// Server process of tools/bench/streamed-path.ts: a build's HTTP and chat modules on top of an engine that computes
+// nothing. The engine waits until every stream wants a token, then gives one to each. The arguments are the build's
+// folder and the number of streams.
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -18,7 +18,7 @@ import { playedEngine } from "./played-engine.ts";
 
 const [folder, streams] = [process.argv[2], Number(process.argv[3])];
 
-/** Loads a module from the measured build; this build has the same module. */
+/** Loads a module from the measured build. The type comes from the same module of this build. */
 async function load<Module>(path: string): Promise<Module> {
   // Safe cast: both builds have these modules, and in both they export the members used here.
   return (await import(pathToFileURL(join(folder, "dist", "src", path)).href)) as Module;

@@ -1,7 +1,6 @@
-// Measures the server's cost of a streamed token from the engine's event to the socket: the processor time of a
-// process with HTTP and chat on top of an engine that computes nothing. Each token is a separate event and chunk, no
-// matter how busy the machine is, so that all builds do the same work. The clients run in this process, whose time is
-// not counted.
+// Measures how much processor time the server spends on a streamed token, from the engine's event to the socket. Runs
+// HTTP and chat in a separate process on top of an engine that computes nothing; the clients' time is not counted. Each
+// token is a separate event and chunk however busy the machine is, so that all builds do the same work.
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { request } from "node:http";
@@ -19,7 +18,7 @@ const tokensOfRound = 32_768;
 interface PathReport {
   readonly name: string;
   readonly cpuMicrosecondsPerToken: number;
-  /** Figure of the other build; null if no other build is compared. */
+  /** The same figure for the other build; null if no other build is compared. */
   readonly otherCpuMicrosecondsPerToken: number | null;
   readonly ratio: number | null;
 }

@@ -62,7 +62,7 @@ export async function* subjects({
   }
 }
 
-/** Opens a GGUF file as a subject. The files derived from its weights are deleted when the process exits. */
+/** Opens a GGUF file as a subject. Deletes the files derived from its weights when the process exits. */
 function modelOfFile(file: string, choice: FormChoice): Subject {
   const cacheFolder = mkdtempSync(join(tmpdir(), "hone-bench-"));
   process.once("exit", () => rmSync(cacheFolder, { recursive: true, force: true }));

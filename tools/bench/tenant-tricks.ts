@@ -1,5 +1,5 @@
-// Attacks by a hostile tenant for tools/bench/tenants.ts. Each attack continues until its signal aborts; all run in a
-// separate thread.
+// Attacks by a hostile tenant, used by tools/bench/tenants.ts. All attacks run in a separate thread, and each continues
+// until its signal aborts.
 import { Agent, request as httpRequest } from "node:http";
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -138,7 +138,7 @@ function pour(socket: Socket): void {
 
 const jsonOf = (value: object): string => JSON.stringify(value);
 
-/** A body just below the size up to which the server parses in its main thread. */
+/** A body slightly below the size from which the server parses in a worker thread instead of its main thread. */
 const denseChat = `{"messages":${jsonOf(hello)},"max_tokens":1,"n":0,"stop_token_ids":[${"[],".repeat(40_000)}0]}`;
 
 export const tricks: readonly Trick[] = [

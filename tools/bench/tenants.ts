@@ -34,14 +34,14 @@ interface Hostile {
   readonly stage: Stage;
 }
 
-/** Latencies in milliseconds that the polite tenant measured since the last report. */
+/** Latencies in milliseconds, measured by the polite tenant since its last report. */
 interface Seen {
   readonly requests: readonly number[];
   readonly chats: readonly number[];
   /** Number of requests without status 200, by status or by the reason why there was no response. */
   readonly failures: Readonly<Record<string, number>>;
   readonly health: number;
-  /** Latency of /health excluding the time in which the server's main thread or the probe waited for a core. */
+  /** Latency of /health, without the time during which the server's main thread or the probe waited for a CPU core. */
   readonly healthOwn: number;
 }
 
@@ -64,8 +64,8 @@ interface TrickFigures {
   readonly alone: Figures;
   readonly beside: Figures;
   /**
-   * The polite tenant's p99 latency with the attack relative to without it: for requests that need no model, and for
-   * chats.
+   * The polite tenant's p99 latency with the attack, divided by the one without it. `ratio` is for requests that need
+   * no model, `chatRatio` for chats.
    */
   readonly ratio: number;
   readonly chatRatio: number;
@@ -184,14 +184,14 @@ async function bePolite({ url, key, processId, wantsChats }: Polite): Promise<vo
   await Promise.all([send(), probe()]);
 }
 
-/** Plays one attack at a time. Each message is the index of the next attack, or -1 to stop. */
+/** Plays one attack at a time. Each message is the index of the attack to play next, or -1 to stop. */
 function beHostile({ stage }: Hostile): void {
   let ending = new AbortController();
   parentPort?.on("message", (index: number) => {
     ending.abort();
     ending = new AbortController();
     const { signal } = ending;
-    // Lifts Node's listener limit, since every request of the attack listens to this signal.
+    // Lifts Node's listener limit, since every request of the attack adds a listener to this signal.
     setMaxListeners(0, signal);
     tricks[index]?.play(stage, signal).catch((error: unknown) => {
       if (!signal.aborted) console.error(error);

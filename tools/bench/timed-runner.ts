@@ -1,5 +1,5 @@
-// Wraps a model runner and measures its calls, in wall time and in processor time of this process. The remaining time
-// of a run is the cost of the code around the model.
+// Wraps a model runner and measures how much wall time and processor time its calls take in this process. The rest of a
+// run's time is the cost of the code around the model.
 import type { AdapterReference } from "../../src/base/domain/generation.ts";
 import { systemClock } from "../../src/base/domain/clock.ts";
 import type { KvLane } from "../../src/inference/engine/cache/kv-lane.ts";

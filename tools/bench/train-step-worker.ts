@@ -1,6 +1,7 @@
-// Hone's side of `train-step`: LoRA steps of the embedded trainer in a separate process, so that its memory can be
-// measured. The first input line is JSON with the training job. The process answers each line "step" with the duration
-// of one step, and "end" with its peak memory; `tools/conformance/python/train_step.py` implements the same protocol.
+// Hone's side of `train-step`. Takes LoRA steps with the embedded trainer in a separate process, so that the memory can
+// be measured. The first input line is JSON with the training job. The process answers each line "step" with the
+// duration of one step, and "end" with its peak memory; `tools/conformance/python/train_step.py` implements the same
+// protocol.
 import { createInterface } from "node:readline";
 import { systemClock } from "../../src/base/domain/clock.ts";
 import { resolveTrainingConfig } from "../../src/base/domain/training-config.ts";

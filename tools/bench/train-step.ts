@@ -1,6 +1,6 @@
-// Measures the speed of a LoRA gradient step, its memory, and its share of the machine's matrix-product rate. Each
-// side runs in a separate process (step-process.ts). All sides alternate and the best of each counts, so that a busy
-// machine hardly changes the ratios.
+// Measures a LoRA gradient step: its speed, its memory, and its rate relative to a plain matrix product on the same
+// machine. Each side, such as PyTorch, runs in a separate process (step-process.ts). The sides take turns and the best
+// step of each counts, so that a busy machine hardly changes the ratios.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -42,7 +42,7 @@ interface Shape {
   readonly size: "tiny" | "135m";
   readonly rows: number;
   readonly length: number;
-  /** True to run the step in PyTorch too; false for shapes for which a step in PyTorch would take a minute. */
+  /** True to run the step in PyTorch too; false for shapes that would take PyTorch a minute per step. */
   readonly isCompared: boolean;
 }
 

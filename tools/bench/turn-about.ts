@@ -7,11 +7,11 @@ type Body = Readonly<Record<string, unknown>>;
 export interface TurnAboutResult {
   readonly plainTokensPerSecond: number;
   readonly otherTokensPerSecond: number;
-  /** Median of the per-round ratios of the other chats' rate to the plain chats' rate. */
+  /** Median over the rounds of the other chats' rate divided by the plain chats' rate. */
   readonly ratio: number;
 }
 
-/** @param bodies additional fields of the two kinds of request bodies */
+/** @param bodies additional fields of the request bodies, for each of the two kinds */
 export async function measureTurnAbout(
   server: ServedBuild,
   load: ChatLoad,

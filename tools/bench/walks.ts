@@ -1,7 +1,7 @@
-// Lists the files and functions that run for a streamed chat and for a reinforcement learning job, by area: the code
-// that a maintainer must know to follow one request. V8 counts the calls of every function (NODE_V8_COVERAGE) in the
-// server's process, its children and their threads. A walk lists the functions that were called more often than in
-// each of three idle servers.
+// Lists the files and functions that run for a streamed chat and for a reinforcement learning job, grouped by area.
+// This is the code that a maintainer must know to follow one request.
+// V8 counts the calls of every function (NODE_V8_COVERAGE) in the server's process, its children and their threads. A
+// function is listed if it was called more often than in each of three idle servers.
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -12,12 +12,15 @@ import { Hone } from "../../src/apps/client/hone.ts";
 import { ownFolder } from "./run-bench.ts";
 import { serveBuild, untilWell, type LocalBuild } from "./served-build.ts";
 
-/** Number of calls of each function, by its file in `dist/src` (without the extension) and its position in that file. */
+/**
+ * Number of calls of each function. A key names the function by its file in `dist/src` (without the extension) and its
+ * position in that file.
+ */
 type Calls = ReadonlyMap<string, number>;
 
 interface Walk {
   readonly name: string;
-  /** Counts per area, in descending order of functions. */
+  /** Counts per area, sorted by number of functions in descending order. */
   readonly areas: readonly AreaCount[];
   readonly files: readonly FileCount[];
   readonly fileCount: number;
@@ -50,8 +53,8 @@ Counts by area the files and functions that run for a streamed chat and for an R
  */
 const [shortAnswer, longAnswer] = [12, 44];
 /**
- * Lifetime of an idle server in milliseconds. It exceeds that of a server under requests, so that timers fire at least
- * as often.
+ * Lifetime of an idle server in milliseconds. It is longer than that of a server under requests, so its timers fire at
+ * least as often.
  */
 const idleMs = 12_000;
 const idleStarts = 3;
@@ -156,7 +159,7 @@ function readCalls(folder: string): Calls {
       if (file === null) continue;
       for (const { ranges } of functions) {
         const [{ startOffset, count }] = ranges;
-        // A function at offset 0 is the module itself.
+        // V8 reports the module itself as a function at offset 0.
         if (count === 0 || startOffset === 0) continue;
         const place = `${file} ${startOffset}`;
         calls.set(place, (calls.get(place) ?? 0) + count);
@@ -166,7 +169,7 @@ function readCalls(folder: string): Calls {
   return calls;
 }
 
-/** Returns the path in `dist/src` that a module's URL names; null for other modules. */
+/** Returns the path below `dist/src` of the module with this URL; null if the module is not in that folder. */
 function fileIn(url: string): string | null {
   if (!url.startsWith("file:")) return null;
   return /\/dist\/src\/(.*)\.js$/.exec(fileURLToPath(url).replaceAll("\\", "/"))?.[1] ?? null;
@@ -179,7 +182,7 @@ function greatest(several: readonly Calls[]): Calls {
   return most;
 }
 
-/** Returns for each function the number of calls that exceeds the usual number; omits functions without such calls. */
+/** Returns, for each function that was called more often than usual, the number of additional calls. */
 function above(calls: Calls, usual: Calls): Calls {
   const more = [...calls].map(([place, count]) => [place, count - (usual.get(place) ?? 0)] as const);
   return new Map(more.filter(([, count]) => count > 0));

@@ -1,7 +1,7 @@
-// Request bodies with feedback as programs send it: scores of calls, each record with its own id. Each body is built
-// once and later reused with new ids, so that building bodies costs next to nothing.
+// Request bodies with feedback like that of real programs: scores of calls, each record with its own id. The bodies are
+// built once and reused with new ids, so that they cost the client next to nothing.
 
-/** Number of distinct calls that the records score. The next record after the last call scores the first call again. */
+/** Number of calls that the records score in turn; record `callCount` scores the first call again. */
 export const callCount = 5000;
 /** Number of distinct request bodies. After the last body, the first one is sent again with new ids. */
 const bodyCount = 50;

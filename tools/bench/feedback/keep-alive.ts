@@ -1,11 +1,11 @@
-// A keep-alive connection for one request at a time, whose bytes the caller builds. A request costs only microseconds,
-// so a client on the server's own machine hardly disturbs the measurement. It parses only responses as Hone sends
-// them.
+// A keep-alive connection that sends one request at a time; the caller builds the bytes. A request costs only
+// microseconds, so a client on the server's own machine hardly disturbs the measurement. Parses responses only in the
+// form in which Hone sends them.
 import { connect, type Socket } from "node:net";
 
 export interface Answer {
   readonly status: number;
-  /** Body as received; chunk headers are still included if the server sends chunks. */
+  /** Body as received. If the server sends the body in chunks, it still contains the chunk headers. */
   readonly body: string;
 }
 

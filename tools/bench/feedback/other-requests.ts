@@ -45,7 +45,7 @@ export class OtherRequests {
   }
 }
 
-/** Returns the quantile: the smallest figure that at least this share of all figures does not exceed. */
+/** Returns the quantile: the smallest figure so that at least the fraction `share` of all figures is not larger. */
 export function quantile(figures: readonly number[], share: number): number {
   const sorted = figures.toSorted((left, right) => left - right);
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? NaN;
@@ -69,5 +69,5 @@ async function askOn({ url, authorization }: Asked): Promise<void> {
   port.postMessage(times, []);
 }
 
-// The class above starts this thread with these data.
+// This thread was started by the class above, which passes these data.
 if (!isMainThread) await askOn(workerData as Asked);

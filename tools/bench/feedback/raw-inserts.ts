@@ -1,5 +1,5 @@
-// Measures how fast SQLite itself writes the rows that Hone wrote. Reads the rows from a server's database, and writes
-// them through one prepared statement to another file with the same table, indexes and durability settings. Involves no
+// Measures how fast SQLite alone writes the rows that Hone wrote. Reads the rows from a server's database, and writes
+// them with one prepared statement to another file with the same table, indexes and durability settings. Involves no
 // HTTP, JSON or validation.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,6 +1,5 @@
-// Baseline of tools/bench/gateway: a reverse proxy that only pipes each request to one of several servers,
-// round-robin, and pipes the response back. The parent process passes the servers' URLs at start and receives the
-// proxy's URL.
+// Baseline of tools/bench/gateway: a reverse proxy that forwards requests to several servers in turn and only pipes the
+// bytes. The parent process passes the servers' URLs at the start and receives the proxy's URL.
 import { Agent, createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 

@@ -1,5 +1,5 @@
-// Computes the tokens with which the stub servers of tools/bench/gateway answer a prompt. Each client computes the same
-// tokens itself, and so detects tokens that are lost or belong to another answer.
+// Computes the tokens with which the stub servers of tools/bench/gateway answer a prompt. A client computes the same
+// tokens itself, and thus detects lost tokens and tokens of another answer.
 
 /** First of 256 consecutive ids in hone-tiny's vocabulary that each stand for a whole word. */
 const firstId = 400;

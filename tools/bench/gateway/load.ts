@@ -1,5 +1,5 @@
-// Generates the load of tools/bench/gateway and measures the responses; runs in a separate process (load-process). A
-// load is either a rate of requests that does not wait for answers, or many concurrent streams.
+// Generates the load of tools/bench/gateway in a separate process (load-process) and measures the responses. A load
+// either sends requests at a given rate without waiting for answers, or starts many streams at the same time.
 import { Agent, request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../../../src/base/domain/clock.ts";
@@ -11,15 +11,18 @@ export interface LoadTarget {
   readonly urls: readonly string[];
   readonly authorization: string;
   /**
-   * Form of the requests: `chat` is rendered by the server, `completion` carries token ids, and `vllm` is a completion
-   * as a gateway sends it to vLLM.
+   * Form of the requests. In `chat` the server renders the prompt, `completion` has token ids as its prompt, and `vllm`
+   * is a completion as a gateway sends it to vLLM.
    */
   readonly form: "chat" | "completion" | "vllm";
 }
 
 export interface Load {
   readonly target: LoadTarget;
-  /** Mean rate of requests, which start at random times without waiting for answers; null starts all immediately. */
+  /**
+   * Mean rate of requests. They start at random times, without waiting for earlier answers. Null starts all at the same
+   * time.
+   */
   readonly ratePerSecond: number | null;
   readonly requestCount: number;
   readonly answerLength: number;
@@ -35,7 +38,7 @@ export interface LoadReport {
   readonly wrongCount: number;
   /** Number of requests that were refused or cut off, by error message. */
   readonly failures: Readonly<Record<string, number>>;
-  /** Number of answers that arrived in more than one piece, so that nothing buffered them as a whole. */
+  /** Number of answers that arrived in more than one piece. Such an answer was not buffered as a whole on its way. */
   readonly streamedCount: number;
 }
 
@@ -54,7 +57,7 @@ export async function runLoad(load: Load): Promise<LoadReport> {
   await Promise.all(
     times.map(async (atMs, index) => {
       await sleep(startMs + atMs - systemClock.monotonicMs());
-      // The timer is only precise to a millisecond, so measure from the actual start of the request.
+      // Measures from the actual start of the request, because the timer is only precise to a millisecond.
       const fromMs = systemClock.monotonicMs();
       try {
         const { firstMs, lastMs, pieceCount, text, prompt } = await ask(load, index, agent);
@@ -88,7 +91,7 @@ interface Came {
   readonly lastMs: number;
   readonly pieceCount: number;
   readonly text: string;
-  /** Token ids of the prompt; null if the answer repeats them. */
+  /** Token ids of the prompt; null if the answer itself contains them. */
   readonly prompt: readonly number[] | null;
 }
 
@@ -119,7 +122,7 @@ function ask(load: Load, index: number, agent: Agent): Promise<Came> {
   });
 }
 
-/** Returns a prompt that is almost certainly unique, since this benchmark does not measure prefix caching. */
+/** Returns a prompt that is almost certainly unique, so that no prefix cache is used. */
 function promptOf(seed: number, index: number): readonly number[] {
   return Array.from(
     { length: promptLength },

@@ -1,7 +1,7 @@
-// Process with the stub vLLM servers of tools/bench/gateway, whose tokens cost nothing to compute. At the end of each
-// step the stubs send one token for every running answer, like a server that batches; with a step of 0 they answer
-// immediately. The parent process passes their count at start and step lengths in milliseconds as messages, and
-// receives their URLs.
+// Process with the stub vLLM servers of tools/bench/gateway, which compute their tokens at no cost. At the end of each
+// step the stubs send one token for every running answer, like a server that batches; with a step of 0 ms they answer
+// at once. The parent process passes the number of stubs at the start and step lengths in milliseconds as messages. It
+// receives the stubs' URLs.
 import type { GenerationEvent, GenerationRequest } from "../../../src/base/domain/generation.ts";
 import { StubVllm } from "../../../src/inference/vllm/testing/stub-vllm.ts";
 import { playedEngine } from "../played-engine.ts";
@@ -45,7 +45,7 @@ const stubs = Array.from(
   { length: serverCount },
   () => new StubVllm({ behind: playedEngine(limits, play), ...limits, endTokenId: 2, logprobCountMax: 20 }),
 );
-// Regularly drops the recorded requests, which only tests read, because they would grow without bound.
+// Regularly clears the lists of received requests, which would grow without bound. Only tests need them.
 setInterval(() => stubs.forEach(({ asked }) => (asked.length = 0)), 1000);
 process.on("message", (ms: number) => setStep(ms));
 process.on("disconnect", () => process.exit());

@@ -1,5 +1,5 @@
-// Compares the model runner with another program that computes the same model, each in a separate process. Both
-// programs do the same work in alternation, and the best time of each counts, so that a busy machine hardly changes the
+// Compares Hone's model runner with another program that computes the same model, each in a separate process. Both
+// programs do the same work in turn, and the best time of each counts, so that a busy machine hardly changes the
 // ratios. Neither program samples tokens.
 import { join } from "node:path";
 import { systemClock } from "../../../src/base/domain/clock.ts";
@@ -9,7 +9,7 @@ import { ownFolder } from "../run-bench.ts";
 import type { RunnerJob, Work } from "./runner-side.ts";
 import { batchSizes, contextCount, promptTokens } from "../runner-times.ts";
 
-/** A rate in tokens per second, measured on both sides. */
+/** A rate of both sides, in tokens per second. */
 export interface Figure {
   /** Precision with which Hone computes. */
   readonly precision: string;
@@ -20,12 +20,12 @@ export interface Figure {
 }
 
 /**
- * Pause between turns. Threads of either side spin for a moment after a call (OpenMP's for 0.2 s) and would occupy the
- * other side's cores.
+ * Pause between turns. After a call, the threads of either side spin for a moment (0.2 s with OpenMP), which would slow
+ * down the other side.
  */
 const restMs = 250;
 
-/** Returns the work to time, with its number of tokens: decode steps for several batch sizes, and a prompt. */
+/** Returns the work to time and its number of tokens: a decode step for each of several batch sizes, and a prompt. */
 function worksOf(promptCount: number): readonly { what: string; tokenCount: number; work: Work }[] {
   const decodes = batchSizes.map((rows) => ({
     what: `decode batch ${rows}`,
@@ -60,7 +60,7 @@ export async function takeTurns(
   );
 }
 
-/** Starts Hone's side for a model, in the environment that the server sets for its engine's process. */
+/** Starts Hone's side for a model, with the environment variables that the server sets for its engine's process. */
 export async function startRunner(job: RunnerJob): Promise<LineProcess> {
   const script = join(ownFolder, "dist", "tools", "bench", "peers", "runner-side.js");
   const runner = new LineProcess([process.execPath, script], computeEnvironment);

@@ -1,4 +1,5 @@
-// Converts a GGUF model for programs that read the Hugging Face layout: writes a folder with float32 weights.
+// Converts a GGUF model to a folder in the Hugging Face layout with float32 weights, for programs that need this
+// layout.
 import { cpSync, existsSync } from "node:fs";
 import { basename, join } from "node:path";
 import { ensureGgufFolder, readGgufTensors } from "../../../src/lib/model-files/gguf/gguf-model.ts";
@@ -7,7 +8,7 @@ import { writeSafetensors } from "../../../src/lib/model-files/write-safetensors
 
 const textFiles = ["config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json"];
 
-/** Returns the folder, and creates it in `cacheFolder` if missing. */
+/** Returns the folder of the converted model; creates it in `cacheFolder` if missing. */
 export function ensureFloatFolder(file: string, cacheFolder: string): string {
   const derived = ensureGgufFolder(file, cacheFolder);
   const folder = join(cacheFolder, `${basename(derived, ".gguf-model")}-float32`);

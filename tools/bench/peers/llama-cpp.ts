@@ -1,5 +1,5 @@
-// Compares the speed of the model runner with llama.cpp's: the same weights at the same precision, from the same file,
-// on the same threads.
+// Compares the speed of Hone's model runner with that of llama.cpp. Both use the same file, with weights at the same
+// precision, and the same number of threads.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

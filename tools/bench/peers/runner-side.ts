@@ -1,5 +1,5 @@
-// Hone's side of benchmarks against other programs: the model runner in a separate process, as the server runs it. The
-// first input line is JSON with the model to load. The process answers each further line with the time of a decode step
+// Hone's side of benchmarks against other programs. Runs the model runner in a separate process, like the server. The
+// first input line is JSON with the model to load; the process answers each further line with the time of a decode step
 // or a prompt.
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -14,17 +14,17 @@ import { integerKernels } from "../../../src/inference/onnx/integer-kernels.ts";
 export interface RunnerJob {
   /** Path of the GGUF file. */
   readonly file: string;
-  /** Folder for the files derived from the file's weights. */
+  /** Folder for the files that are derived from the model file. */
   readonly folder: string;
   readonly threads: number;
   readonly quantization: Quantization;
 }
 
-/** Work whose duration Hone's side and the other program's side both measure. */
+/** Work that both sides, Hone and the other program, do and time. */
 export type Work =
   | {
       readonly kind: "decode";
-      /** Context of each row before the decode step. */
+      /** Tokens that are in each row's cache before the decode step. */
       readonly tokens: readonly number[];
       readonly rows: number;
       /** Number of steps; the fastest counts. */

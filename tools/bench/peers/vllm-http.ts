@@ -1,5 +1,5 @@
-// Compares how fast Hone and vLLM stream the same model over HTTP on the same threads. The same chats alternate
-// between the servers, and the servers that are not being measured are suspended.
+// Compares how fast Hone and vLLM stream the same model over HTTP with the same number of threads. The servers answer
+// the same chats in turn; while one is measured, the others are suspended.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -39,14 +39,14 @@ interface Row {
   readonly streams: number;
   /** Rate in the best round. */
   readonly tokensPerSecond: number;
-  /** Median of the per-round ratios to vLLM in float32. */
+  /** Median over the rounds of this server's rate divided by that of vLLM in float32. */
   readonly ratio: number;
 }
 
 const warmingStreams = 4;
 const yardstick = "vLLM float32";
 
-/** Time for a server to finish its idle work or to recover from suspension. */
+/** Time that a server gets to finish its idle work, or to recover from suspension. */
 const restMs = 1000;
 
 /** Functions that start the servers, by the server's name. */
@@ -159,14 +159,14 @@ async function measureLoad(
   }));
 }
 
-/** @param occasion text at the start of all prompts, so that no server has them cached */
+/** @param occasion text at the start of each prompt, unique to this load, so that no server has the prompts cached */
 async function ask(server: ServedBuild, streams: number, occasion: string): Promise<LoadResult> {
   await systemClock.sleep(restMs);
   const exactly = { max_tokens: answerTokens, min_tokens: answerTokens, ignore_eos: true };
   return runLoad(
     server,
     { streams, chats: chatsEach * streams, questionOf: (index) => questionOf(occasion, index) },
-    // Neither server gets a seed, which is expensive in vLLM.
+    // Sends no seed, because seeds are expensive in vLLM.
     { ...exactly, seed: undefined },
   );
 }

@@ -1,5 +1,5 @@
-// Compares the speed of the model runner in 8 and 4 bits with vLLM in bfloat16 on the processor; some processors have
-// matrix units for bfloat16. Both run the same model on the same threads.
+// Compares the speed of Hone's model runner in 8 and 4 bits with vLLM in bfloat16, for which some processors have
+// matrix units. Both run the same model on the same processor with the same number of threads.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

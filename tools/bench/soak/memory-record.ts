@@ -13,7 +13,7 @@ interface Sample {
 
 export interface Growth {
   readonly process: ServerProcess;
-  /** Median memory in the first and in the last fifth of the time after the warm-up. */
+  /** Median memory in the first fifth and in the last fifth of the time after the warm-up. */
   readonly firstMebibytes: number;
   readonly lastMebibytes: number;
   /** Relative growth: `lastMebibytes` / `firstMebibytes` - 1. */
@@ -29,7 +29,7 @@ export class MemoryRecord {
     this.#processId = processId;
   }
 
-  /** Returns the ids of the processes that compute, including a pre-started process that was never used. */
+  /** Returns the ids of the engine processes, including one that was started in advance and not used yet. */
   engineIds(): readonly number[] {
     return childrenOf(this.#processId).flatMap(({ id, command }) =>
       command.includes("embedded-main") ? [id] : [],

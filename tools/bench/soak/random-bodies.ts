@@ -1,5 +1,5 @@
-// Random generation requests of all lengths, with all sampling and output options and with constraints. The server
-// accepts all of them.
+// Random generation requests with prompts of all lengths and all options for sampling, output and constraints. All are
+// valid.
 import type { Random } from "../../../src/base/domain/random.ts";
 import { constrainedChats } from "../../../test/fuzz/constrained-chats.ts";
 import { logprobOptions } from "../every-option.ts";
@@ -31,7 +31,10 @@ const samplingFields: readonly ((random: Random) => Fields)[] = [
   () => ({ ignore_eos: true }),
 ];
 
-/** Fields to add to a chat, by kind; the kinds are equally likely. The last ones are ordinary chats. */
+/**
+ * Fields to add to a chat. Each entry is one kind of chat, and all are equally likely; the last ones are ordinary
+ * chats.
+ */
 const kinds: readonly ((random: Random) => Fields)[] = [
   (random) => ({ use_beam_search: true, n: 1 + random.index(4), temperature: 0 }),
   (random) => ({ ...drawn(random), prompt_logprobs: random.index(3) }),
@@ -79,7 +82,10 @@ function streamed(random: Random): Fields {
   return [{}, { stream: true }, { stream: true, stream_options: { include_usage: true } }][random.index(3)];
 }
 
-/** A third of the chats continue one of a few shared conversations, as later turns of a chat do. */
+/**
+ * Returns a chat's messages. A third of the chats continue one of a few shared conversations, like a later turn of a
+ * chat.
+ */
 function messagesOf(random: Random, text: string): readonly object[] {
   const user = { role: "user", content: text };
   if (random.index(3) > 0) return [user];

@@ -44,7 +44,7 @@ export class SoakClients {
     this.#seed = seed;
   }
 
-  /** Runs until {@link SoakClients.end} is called and all clients have their answers. */
+  /** Runs until {@link SoakClients.end} is called and all pending requests are answered. */
   async run(): Promise<void> {
     const archive = await this.#prepare();
     const asking = Array.from({ length: clientCount }, (_, client) => this.#askOn(client));

@@ -1,5 +1,5 @@
-// A small task that a user might train a model on: prompts, a reward, and ideal answers. Independent of the server and
-// the training settings.
+// A small task that a user might train a model on: prompts, a reward, and ideal answers. Knows nothing of the server
+// and the training settings.
 import type { Message } from "../../../src/apps/client/api.ts";
 import type { RecordedTrajectory } from "../../../src/apps/client/recording/recorded-trajectory.ts";
 

@@ -1,5 +1,5 @@
-// Tasks with one question and one answer. hone-tiny has learned their components (stories, lists, choosing, copying,
-// facts) but not the tasks themselves; its model card lists its training data.
+// Tasks with one question and one answer. hone-tiny has learned the skills they combine (stories, lists, choosing,
+// copying, facts), but not the tasks themselves. Its model card lists its training data.
 import { question, type LearningTask } from "./learning-task.ts";
 
 /** Sparse reward: an untrained model rarely earns anything. */

@@ -2,7 +2,7 @@
 // answers in long sentences, while each task asks for a shorter or firmer answer.
 import { question, type LearningTask } from "./learning-task.ts";
 
-/** Multiple choice: the right word and no other. */
+/** Multiple choice: the answer must be the right word and nothing else. */
 const yesNo: LearningTask = {
   name: "yes-no",
   about: "answer yes or no; 0.3 for an answer that begins with the right word, 1 for only that word",
@@ -30,7 +30,8 @@ const yesNo: LearningTask = {
 };
 
 /**
- * Partial credit: the fact earns a part of the reward, and the rest depends on how close the answer is to three words.
+ * Partial credit: stating the fact earns a part of the reward; the rest depends on how close the answer's length is to
+ * three words.
  */
 const brief: LearningTask = {
   name: "brief",

@@ -1,4 +1,4 @@
-// Trains a new model on a task with the client's `train`, or by supervised fine-tuning on the task's answers to find
+// Trains a new model on a task with the client's `train`. Can instead fine-tune it on the task's ideal answers, to find
 // out which reward the model can reach.
 import type { Hone } from "../../../src/apps/client/hone.ts";
 import { train } from "../../../src/apps/client/training/train.ts";
@@ -12,7 +12,9 @@ export type OtherOptions = Partial<Omit<TrainOptions<LearningCase>, "tasks" | "r
 export interface TaskRun {
   readonly task: string;
   readonly seed: number;
-  /** Mean reward of the rollouts with each version, from version 0 to the number of rounds. */
+  /**
+   * Mean reward of the rollouts with each version. The index is the version; the last index is the number of rounds.
+   */
   readonly rewards: readonly number[];
   /** For each round: the number of groups without reward spread, and the means over the job's steps. */
   readonly rounds: readonly RoundNumbers[];
@@ -26,7 +28,7 @@ interface RoundNumbers {
   readonly metrics: Readonly<Record<string, number>>;
 }
 
-/** Rollouts per case; as many as `train` uses per round by default. */
+/** Rollouts per case; the number that `train` uses per round by default. */
 const tries = 8;
 
 export interface RunOptions {
@@ -52,8 +54,8 @@ export async function runTask(
     rollout: (one, trajectory) => one.attempt(trajectory),
     seed,
     rounds: count,
-    // No round follows the last version, so no rollouts measure it. A validation measures it instead, with as many
-    // rollouts of the same prompts.
+    // The last version makes no rollouts, because no round follows it. A validation measures it with as many rollouts
+    // of the same prompts.
     validation: { tasks: task.cases, every: count, tries },
     ...other,
     onRound: async (report) => {
@@ -81,7 +83,7 @@ export async function runTask(
 }
 
 /**
- * Returns the mean reward of rollouts after supervised fine-tuning on the task's own prompts with answers that earn 1.
+ * Fine-tunes a model on the task's own prompts with answers that earn 1, and returns the mean reward of its rollouts.
  */
 export async function taughtReward(
   hone: Hone,

@@ -1,7 +1,7 @@
 // Summarizes the runs of each task, and formats all tasks as a Markdown table.
 import type { TaskRun } from "./run-task.ts";
 
-/** Maximum reward, which the model can reach in every task; see `taughtReward`. */
+/** Maximum reward of every task. A model can reach it; see `taughtReward`. */
 const reachable = 1;
 
 /** Share of the attainable reward at which a run counts as learned. */

@@ -1,5 +1,6 @@
-// How each agent is started in a rollout: its program from the npm package of this platform, its arguments and
-// variables, and a call of a tool that makes a file. `hone rollout run` sets the variables that have the rollout's key.
+// Defines how to start each agent in a rollout: its program (from the npm package for this platform), its arguments and
+// environment variables, and a tool call that creates a file. `hone rollout run` sets the variables that contain the
+// rollout's key.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -7,10 +8,10 @@ const platform = `${process.platform}-${process.arch}`;
 /** System prompt of every agent. It is short, because a small vocabulary makes prompts long. */
 const instructions = "You are an agent.";
 
-/** Package of OpenCode's program, which runs on every x86 CPU; the other package of Linux requires AVX2. */
+/** Package of OpenCode's program that runs on every x86 CPU. The other Linux package requires AVX2. */
 const openCode = "opencode-linux-x64-baseline";
 
-/** Returns the agents by name. Their settings name the model `agent` of the server at the base URL. */
+/** Returns the agents by name. They are configured to use the model `agent` of the server at `baseUrl`. */
 export function codingAgents({ packages, home, baseUrl }) {
   const instructionsFile = join(home, "instructions.md");
   writeFileSync(instructionsFile, instructions);
@@ -68,7 +69,7 @@ export function codingAgents({ packages, home, baseUrl }) {
       get title() {
         return `OpenCode ${versionOf(openCode)}`;
       },
-      // The description of its shell tool is long, so it gets the tool that writes files.
+      // Uses the tool that writes files, because the description of OpenCode's shell tool is long.
       tool: "write",
       argumentsOf: (filePath) => ({ filePath, content: "yes" }),
       command: (task) => [join(packages, openCode, "bin", "opencode"), "run", task],
@@ -77,12 +78,18 @@ export function codingAgents({ packages, home, baseUrl }) {
   };
 }
 
-/** The folder has one folder for the target platform, such as `x86_64-unknown-linux-musl`. */
+/**
+ * Returns the path of Codex's program. `vendor` contains one folder, named after the platform, such as
+ * `x86_64-unknown-linux-musl`.
+ */
 function codexProgram(vendor) {
   return join(vendor, readdirSync(vendor)[0], "bin", "codex");
 }
 
-/** Returns arguments. Codex parses the values as TOML, whose strings and numbers are written as in JSON. */
+/**
+ * Returns the settings as command-line arguments. Codex parses the values as TOML, which writes strings and numbers
+ * like JSON.
+ */
 function codexSettings({ baseUrl, instructionsFile }) {
   const settings = {
     model_provider: "hone",

@@ -2,11 +2,12 @@
 import { isDeepStrictEqual } from "node:util";
 
 /**
- * Returns the number of trained tokens.
+ * Checks that a job trained on exactly the answers of the rollouts: each answer once, after the same prompt, with the
+ * same tokens and log-probabilities.
  *
  * @param rollouts rollouts of the job, with their recorded calls
- * @throws Error if the answers in the job's data are not exactly the answers of the rollouts: the same tokens after the
- * same prompts with the same log-probabilities, each once
+ * @returns the number of trained tokens
+ * @throws Error if an answer or a reward differs, or an answer is missing or occurs twice
  */
 export async function checkTrainedTokens(hone, modelId, jobId, rollouts) {
   const waiting = new Map(rollouts.map((rollout) => [rollout.rollout_id, sampledAnswers(rollout)]));

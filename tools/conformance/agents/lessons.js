@@ -1,12 +1,12 @@
-// Conversations that teach the model to use an agent's tool. The prompt and the tools are those that the agent
-// sent itself.
+// Conversations that teach the model to use an agent's tool. The prompt and the tool declarations come from the agent's
+// own recorded calls.
 
-/** An answer of the tool. The agents word it in their own ways. */
+/** The tool's result in the conversations. Each agent words an empty result differently. */
 const toolAnswer = "(no output)";
 
 /**
- * Returns two conversations for an agent: in one, the model does the task, and in the other, it does the task wrong. So
- * the rewards of rollouts differ, and there is something to learn from them.
+ * Returns two conversations for an agent: in one the model does the task, in the other it does the task wrong. A model
+ * trained on both earns different rewards in its rollouts, so that reinforcement learning has something to learn from.
  *
  * @param calls recorded calls of the agent's first rollout
  */

@@ -1,4 +1,4 @@
-// Runs an agent once with `hone rollout run`, in an empty folder, and reads what was recorded of it.
+// Runs an agent once with `hone rollout run` in an empty folder, and returns the recorded rollout.
 import { spawn } from "node:child_process";
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ export function agentRunner({ root, folder, hone, model, task }) {
     const command = [...words, "--json", "--reward-command", rewardCommand, "--", ...agent.command(task)];
     const child = spawn(process.execPath, [join(root, "bin", "hone.js"), "rollout", "run", ...command], {
       cwd: work,
-      // OpenCode works in the folder that PWD names.
+      // OpenCode uses the folder in PWD as its working folder.
       env: { ...inherited, HOME: join(folder, "home"), PWD: work, ...agent.environment },
       stdio: ["ignore", "pipe", "pipe"],
       timeout: deadlineMs,

@@ -1,5 +1,5 @@
-// `npm test`: runs unmodified coding agents in rollouts of a small model, trains on the rollouts, and prints what
-// happened. Names of agents after `--` select them: claude, codex, opencode.
+// `npm test`: runs unmodified coding agents in rollouts of a small model, trains on the rollouts, and prints the
+// results. Arguments after `--` select the agents by name: claude, codex, opencode.
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,7 +13,9 @@ import { makeModel, startServer } from "./server.js";
 const here = fileURLToPath(new URL(".", import.meta.url));
 const root = join(here, "..", "..", "..");
 const task = "Make the file yes.txt.";
-/** Rollouts of each agent on which the job trains, and how many may be added until their rewards differ. */
+/**
+ * Number of rollouts per agent that the job trains on, and maximum number of rollouts added until the rewards differ.
+ */
 const rolloutCount = 4;
 const moreMax = 8;
 
@@ -78,7 +80,7 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Creates a job, waits until it has succeeded, and prints its time. */
+/** Creates a job, waits until it has succeeded, and prints how long it took. */
 async function trained(hone, what, create) {
   const start = performance.now();
   const { id } = await create();

@@ -6,8 +6,8 @@ import { join } from "node:path";
 const contextLength = 131_072;
 
 /**
- * Copies the built-in model, and widens its context: each token attends to the 512 tokens before it, as in Mistral's
- * models. Without this limit, the model would see positions that it never saw in its training.
+ * Copies the built-in model and extends its context. As in Mistral's models, each token attends only to the 512 tokens
+ * before it. Without this limit, the model would see positions that it never saw in training.
  */
 export function makeModel(builtIn, target) {
   cpSync(builtIn, target, { recursive: true, dereference: true });

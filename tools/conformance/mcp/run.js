@@ -1,5 +1,5 @@
-// `npm test`: uses `hone mcp` with unmodified MCP clients, and trains a model to use the tools of the protocol's
-// reference server. Prints a line per client and server.
+// `npm test`: uses `hone mcp` with unmodified MCP clients, and trains a model to use the tools of MCP's reference
+// server. Prints a line per client and server.
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -40,7 +40,7 @@ function inspect() {
   );
 }
 
-/** Improves a model with the client library of version 1: chats, feedback, a job, a new version. */
+/** Improves a model through version 1 of the MCP client library: chats, feedback, a job, a new version. */
 async function improve() {
   const client = new Client({ name: "conformance", version: "1" });
   await client.connect(new StdioClientTransport({ command: process.execPath, args: hone, stderr: "ignore" }));
@@ -68,7 +68,7 @@ async function improve() {
   );
 }
 
-/** Adds the command to Claude Code, which starts it and checks the connection. */
+/** Adds `hone mcp` to Claude Code, which starts it and checks the connection. */
 function addToClaudeCode() {
   const program = join(packages, `@anthropic-ai/claude-code-${process.platform}-${process.arch}`, "claude");
   const options = { cwd: folder, env: { ...process.env, HOME: folder } };

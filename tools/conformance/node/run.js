@@ -1,5 +1,5 @@
 // `npm test`: starts this checkout's Hone with a small model whose template supports tools, and runs every client
-// against it. Names after `--` select the files in clients/ whose names contain one of them.
+// against it. Arguments after `--` select the files in clients/ whose names contain one of them.
 import { spawn } from "node:child_process";
 import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -35,7 +35,7 @@ const server = spawn(process.execPath, [join(root, "scripts", "start.js"), ...fl
 });
 try {
   const baseURL = `${await listening(server)}/v1`;
-  // The client is installed in node_modules, so that it resolves its peer libraries as in a user's project.
+  // Installs Hone's client in node_modules, so that it finds its peer libraries as in a user's project.
   const client = join(here, "node_modules", "hone-server");
   cpSync(join(root, "package.json"), join(client, "package.json"));
   cpSync(join(root, "dist", "client"), join(client, "dist", "client"), { recursive: true });

@@ -1,4 +1,4 @@
-// The npm packages `ollama` and `ollama-ai-provider-v2`, unmodified, against the server at OLLAMA_HOST.
+// Tests the unmodified npm packages `ollama` and `ollama-ai-provider-v2` against the server at OLLAMA_HOST.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { generateText, Output, streamText, tool } from "ai";
@@ -95,7 +95,8 @@ test("generates, embeds, and reports errors", async () => {
 
 test("works as a provider of the AI SDK: text, stream, object and tool call", async () => {
   const provider = createOllama({ baseURL: `${host}/api`, headers });
-  // The provider sends `temperature` and `maxOutputTokens` where Ollama ignores them, so the options are set apart.
+  // The options go into `providerOptions`: the provider sends `temperature` and `maxOutputTokens` in fields that Ollama
+  // ignores.
   const sampling = (length) => ({ ollama: { options: { temperature: 0, num_predict: length } } });
   const asked = { model: provider(model), prompt: "Hi", providerOptions: sampling(16) };
   const { text, usage } = await generateText(asked);

@@ -1,5 +1,5 @@
-// Runs the trainer's contract on the SkyRL server at TRAINER_URL, whose base model TRAINER_BASE is the contract's tiny
-// model.
+// Runs the trainer's contract tests on the SkyRL server at TRAINER_URL. Its base model TRAINER_BASE is the contract's
+// tiny model.
 import { losses } from "../../../dist/src/train/trainer/contract/check-numbers.js";
 import { checkTrainer } from "../../../dist/src/train/trainer/contract/check-trainer.js";
 import { tinyConfig, tinyLora } from "../../../dist/src/train/trainer/contract/tiny-model.js";
@@ -8,7 +8,7 @@ import { TinkerTrainers } from "../../../dist/src/train/trainer/tinker/tinker-tr
 
 const { TRAINER_URL: url, TRAINER_BASE: base } = process.env;
 
-/** @returns trainers that unload their models after each test, because the server has room for only a few */
+/** @returns trainers that unload their models after each test, because the server has memory for only a few */
 function skyrl(_dataFolder, context) {
   const trainers = new TinkerTrainers({
     address: { url, kind: "skyrl-jax", bases: { "*": base }, adapters: null },

@@ -1,5 +1,5 @@
-// Runs the AI SDK's telemetry, OpenInference's instrumentation and Langfuse's npm libraries, and reads back what Hone
-// stored. The model is the one that the server serves.
+// Sends traces with the AI SDK's telemetry, OpenInference's instrumentation and Langfuse's npm libraries, and reads
+// back the stored traces. All of them call a model of the same server.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { OpenAIInstrumentation } from "@arizeai/openinference-instrumentation-openai";
@@ -31,7 +31,7 @@ async function post(path, body, headers) {
   return answer.text();
 }
 
-/** Sends the remaining spans, and lets the next test start another SDK. */
+/** Sends the remaining spans, and unregisters the SDK globally so that the next test can start another SDK. */
 async function end(sdk) {
   await sdk.shutdown();
   trace.disable();

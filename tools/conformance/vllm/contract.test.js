@@ -1,4 +1,4 @@
-// Runs the contract of engines against vLLM itself: `run.py` starts vLLM and passes its address.
+// Runs the engine contract tests against a real vLLM server, which `run.py` starts; it passes the server's address.
 import { checkEngine } from "../../../dist/src/inference/engine/contract/check-engine.js";
 import { remoteEngine } from "../../../dist/src/inference/vllm/testing/stubbed-engine.js";
 import { isUnsupportedCombination } from "../../../dist/src/inference/vllm/client/refuse-unsupported.js";

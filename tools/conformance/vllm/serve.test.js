@@ -1,5 +1,5 @@
-// Tests a Hone server whose model vLLM computes, over HTTP; `run.py` starts both and passes the address. Covers chats,
-// streams, a version trained by a job, and its log-probabilities.
+// Tests over HTTP a Hone server that uses vLLM as its engine; `run.py` starts both and passes the address. Covers
+// chats, streams, a version trained by a job, and its log-probabilities.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Hone, train } from "../../../dist/src/apps/client/index.js";

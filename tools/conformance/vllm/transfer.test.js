@@ -1,6 +1,5 @@
-// Tests a prompt that one vLLM server computes and another answers, through a Hone server that serves them as the
-// models `prefill` and `decode`. vLLM 0.32 does not count fetched tokens among an answer's cached tokens, but its
-// metrics do.
+// Tests that one vLLM server computes a prompt and another one answers it. A Hone server serves the two as the models
+// `prefill` and `decode`. vLLM 0.32 counts fetched tokens only in its metrics, not among an answer's cached tokens.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
@@ -53,7 +52,7 @@ test("a fetched prompt gets the same answer as one that the server computed itse
     const before = await fetchedCount();
     const there = await answered({ ...body, kv_transfer_params: await heldOf(prompt) });
     const fetched = (await fetchedCount()) - before;
-    // The answering server computes a prompt's last token itself.
+    // The second server computes the prompt's last token itself.
     assert.ok(
       fetched >= prompt.length - 1,
       `${fetched} of ${prompt.length} tokens came from the other server`,

@@ -1,4 +1,4 @@
-// Tests Weave's client for Node: logging an evaluation, and the generated API class that its own code uses.
+// Tests Weave's client for Node: logging an evaluation, and the generated API class that the client uses internally.
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { test } from "node:test";

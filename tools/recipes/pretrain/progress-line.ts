@@ -3,8 +3,8 @@ import { type Recipe, stepCountOf } from "./recipe.ts";
 import type { StepReport } from "./training-run.ts";
 
 /**
- * Returns a function that formats one step as a line with the smoothed loss and the remaining time, given the seconds
- * since this piece of the run began.
+ * Returns a function that formats one step as a line with the smoothed loss and the remaining time. The function takes
+ * the seconds since this piece of the run began.
  *
  * @param stepsBefore number of steps taken before this piece
  * @returns the function, to be called for every step

@@ -9,7 +9,7 @@ export interface Recipe {
   /** Seed of the vocabulary sample, the initial weights and every batch. */
   readonly seed: string;
   readonly sizes: ModelSizes;
-  /** Number of chats from which the vocabulary is counted. */
+  /** Number of chats in which words are counted to select the vocabulary. */
   readonly vocabularyChats: number;
   /** Total number of tokens to train on, including padding. */
   readonly tokenCount: number;
@@ -49,15 +49,15 @@ export function stepCountOf({ tokenCount, rowCount, length }: Recipe): number {
   return Math.ceil(tokenCount / (rowCount * length));
 }
 
-/** Mixture of the chats from which the vocabulary is counted. */
+/** Mixture of the chats in which words are counted to select the vocabulary. */
 export const vocabularyMixture: Mixture = { factors: new Map(), toolChats: 0.2 };
 
 /** Weight factors for the kinds that the model finds harder once it has learned to read. */
 const harder = { copying: 1.3, sums: 2.2, comparing: 2, facts: 1.2, json: 1.3, spelling: 1.2, lists: 1.3 };
 
 /**
- * Returns the mixture of exercises for a step. The first fifth of a run mostly contains short exercises. A chat with
- * tools is as long as five of them, and requires skills that they teach, such as copying words and telling them apart.
+ * Returns the mixture of exercises for a step. The first fifth of a run mostly contains short exercises, which teach
+ * skills that chats with tools require, such as copying words. A chat with tools is as long as five short exercises.
  */
 export function mixtureAt(recipe: Recipe, step: number): Mixture {
   const isEarly = step < stepCountOf(recipe) / 5;

@@ -83,7 +83,7 @@ function keepFingerprint(folder: string, fingerprint: string, hasCheckpoint: boo
 
 function beginning(config: ModelConfig, { seed }: Recipe): Checkpoint {
   const weights = createRandomWeights(config, { seed, deviation: 0.04 });
-  // Weights that write into the residual stream start smaller the more layers there are (Radford et al., 2019).
+  // The deeper the model, the smaller the initial weights that write into the residual stream (Radford et al., 2019).
   const shrink = 1 / Math.sqrt(2 * config.layers.length);
   for (const [name, values] of weights) {
     if (!/(o_proj|down_proj)\.weight$/.test(name)) continue;

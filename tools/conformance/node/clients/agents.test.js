@@ -54,7 +54,7 @@ for (const useResponses of [false, true]) {
   });
 
   test(`${api}: plain text`, async () => {
-    // No length limit, because this client treats a truncated answer as an error, and the built-in model ends its
+    // Sets no length limit, because this client treats a truncated answer as an error. The built-in model ends its
     // answers itself.
     const agent = new Agent({ name: "Talker", instructions: "Talk.", model: "hone-tiny" });
     const { finalOutput } = await runner.run(agent, "Hello");

@@ -1,4 +1,4 @@
-// Tests the AI SDK with each of its providers that can connect to servers of other vendors.
+// Tests the AI SDK with each of its providers that can connect to another vendor's server.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createOpenAI } from "@ai-sdk/openai";

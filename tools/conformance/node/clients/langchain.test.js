@@ -57,7 +57,7 @@ for (const useResponsesApi of [false, true]) {
 
 for (const method of ["jsonSchema", "functionCalling", "jsonMode"]) {
   test(`withStructuredOutput by ${method}`, async () => {
-    // In JSON mode the model chooses the members, so this schema makes all members optional and allows others.
+    // In JSON mode nothing enforces the schema, so this one makes all members optional and allows others.
     const schema = method === "jsonMode" ? order.partial().loose() : order;
     const structured = newModel().withStructuredOutput(schema, { name: "order", method });
     const answer = structured.invoke(question);

@@ -1,4 +1,5 @@
-// Tests the helpers of the official OpenAI SDK: parsing, running tools, accumulating streams, and the Responses API.
+// Tests helpers of the official OpenAI SDK: output parsing, the tool runner and the stream accumulator; and tests the
+// Responses API.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import OpenAI from "openai";

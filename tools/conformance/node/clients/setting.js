@@ -1,4 +1,4 @@
-// The server's address, and the data that several client tests share. Independent of any client.
+// The server's address and the data that several client tests share. This module uses no client.
 import assert from "node:assert/strict";
 import { z } from "zod";
 
@@ -15,8 +15,8 @@ function required(name) {
 }
 
 /**
- * Answers are short, because the model's weights are random and the tests check only properties that a constraint
- * enforces.
+ * Maximum length of an answer. Answers are short, because the model's weights are random and the tests check only
+ * properties that a constraint enforces.
  */
 export const maxTokens = 24;
 

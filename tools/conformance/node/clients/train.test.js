@@ -1,5 +1,5 @@
-// Tests the client's training loop with unmodified agents of OpenAI's Agents SDK: a round in which agents call tools,
-// hand over and are judged, and a job that trains on exactly the served tokens.
+// Tests the client's training loop with unmodified agents of OpenAI's Agents SDK. In a round, agents call tools, hand
+// over to each other and are judged; the job then trains on exactly the served tokens.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Agent, Runner, setTracingDisabled, tool } from "@openai/agents";
@@ -15,7 +15,7 @@ const weather = tool({
   execute: weatherIn,
 });
 
-/** Returns the parts of a trajectory that are trained on: the choices in all its histories. */
+/** Returns the parts of a trajectory that training uses: the choices in all its histories. */
 function choicesOf({ histories }) {
   return histories.flatMap(({ items }) => items).filter((item) => "message" in item);
 }

@@ -1,5 +1,5 @@
-// Chats assembled from exercises: an optional system prompt, followed by independent questions with answers or by
-// tools and questions that the model answers using the tools.
+// Chats assembled from exercises. After an optional system prompt, a chat has either independent questions and answers,
+// or tools and questions that the model answers with their help.
 import { present } from "../../../../src/base/domain/assert.ts";
 import type { Random } from "../../../../src/base/domain/random.ts";
 import { choosing } from "./choosing.ts";
@@ -57,7 +57,7 @@ const systems = [
   "Follow the instructions exactly.",
 ] as const;
 
-/** Kinds that may occur in a chat with tools, because their answers stay right when tools are available. */
+/** Kinds that may occur in a chat with tools. Their answers stay right when tools are available. */
 const kindsBesideTools: readonly Kind[] = [greetings, copying, spelling, reversing, json, choosing];
 
 /** Draws the next exercise of a kind in the given split. Never returns if the split has no exercises of that kind. */

@@ -88,8 +88,8 @@ const groups: readonly (readonly string[])[] = [
 ];
 
 /**
- * The words to choose from; `drawn` has those that come from the everyday words and random letter strings instead of a
- * fixed list.
+ * The words to choose from. `drawn` contains those that are everyday words or random letter strings; the others come
+ * from a fixed list.
  */
 interface Options {
   readonly all: readonly string[];

@@ -89,7 +89,7 @@ test("training never contains held-out contents: words, pairs of numbers or tool
 });
 
 /**
- * True for everyday words and names. An everyday word that is held out must not occur anywhere in training, not even
+ * True for everyday words and names. If such a word is held out, it must not occur anywhere in training, not even
  * outside the content of a question.
  */
 function isEveryday(word: string): boolean {

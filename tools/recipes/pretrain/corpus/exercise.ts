@@ -1,5 +1,5 @@
-// Type of an exercise: one question with an answer and a rule that judges answers. Also contains the small functions
-// that vary the wording in all kinds of exercises. held-out.ts decides which exercises are excluded from training.
+// Type of an exercise: one question, an answer, and a function that judges answers. Also contains small functions with
+// which all kinds of exercises vary their wording. held-out.ts decides which exercises are excluded from training.
 import { present } from "../../../../src/base/domain/assert.ts";
 import type { Random } from "../../../../src/base/domain/random.ts";
 
@@ -24,8 +24,8 @@ export interface Kind {
   /** Frequency relative to the other kinds. */
   readonly weight: number;
   /**
-   * Description of the contents that are held out of training; null if none are, because the model could not know
-   * unseen ones.
+   * Description of the contents that are held out of training. Null if none are held out, because the model could not
+   * know contents it has not seen.
    */
   readonly heldOut: string | null;
   readonly draw: (random: Random) => Exercise;
@@ -73,7 +73,7 @@ export function capitalized(text: string): string {
 }
 
 /**
- * Varies a prompt as people type: sometimes omits the capital at the start or the final punctuation mark, or adds a
+ * Varies a prompt the way people type: sometimes drops the initial capital or the final punctuation mark, or adds
  * "please".
  */
 export function typed(random: Random, prompt: string): string {
@@ -85,7 +85,8 @@ export function typed(random: Random, prompt: string): string {
 }
 
 /**
- * Like {@link typed}, but sometimes also all in lower or upper case, for prompts whose answer does not depend on case.
+ * Like {@link typed}, but sometimes also writes the whole prompt in lower or upper case. For prompts whose answer does
+ * not depend on case.
  */
 export function typedFreely(random: Random, prompt: string): string {
   const text = typed(random, prompt);

@@ -131,7 +131,7 @@ const facts: readonly Fact[] = topics.flatMap((topic) =>
   }),
 );
 
-/** Exercises whose answer is the one word that answers the question. */
+/** Exercises whose answer is one word, the fact asked for. */
 export const factual: Kind = {
   name: "facts",
   weight: 1,

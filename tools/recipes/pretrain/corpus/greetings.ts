@@ -124,7 +124,7 @@ function among(random: Random, prompt: string, answers: readonly string[], freel
   };
 }
 
-/** Exercises whose answer is a fitting set phrase. It repeats the name if the prompt contains one. */
+/** Exercises whose answer is a fitting standard phrase. It repeats the name if the prompt contains one. */
 export const greetings: Kind = {
   name: "greetings",
   weight: 0.7,

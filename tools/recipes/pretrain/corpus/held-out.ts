@@ -1,21 +1,21 @@
-// Decides which exercises are excluded from training: the demo's prompts, one twentieth of all prompts (selected by a
-// hash of kind and wording), and some words, pairs of numbers, list requests, heroes and tools in any wording. No
-// contents of facts are held out, because the model could not know unseen ones. Wordings are compared without case,
-// quotes and punctuation, so that training contains no near duplicate of a held-out prompt.
+// Decides which exercises are excluded from training: the demo's prompts, a twentieth of all prompts (selected by a
+// hash of kind and wording), and some contents in any wording, such as words and pairs of numbers. Facts have no
+// held-out contents, because the model could not know a fact it has not seen. Prompts that differ only in case, quotes
+// or punctuation count as the same wording.
 import { createHash } from "node:crypto";
 import type { Exercise } from "./exercise.ts";
 import { names, words } from "./words.ts";
 
 /**
- * Disjoint subsets of all exercises: exercises to train on, exercises whose wording does not occur in training, and
- * exercises whose contents do not occur in training.
+ * Disjoint subsets of all exercises: those to train on, those whose wording does not occur in training, and those whose
+ * contents do not occur in training.
  */
 export const splits = ["training", "wordings", "contents"] as const;
 export type Split = (typeof splits)[number];
 
 /**
- * Everyday words and names that do not occur in training at all. They do not occur in the fixed phrases and facts
- * either, so no such word becomes a single token and the model sees its letters.
+ * Everyday words and names that do not occur in training at all, not even in fixed phrases and facts. None of them
+ * therefore becomes a single token, and the model sees their letters.
  */
 const unseenWords: ReadonlySet<string> = new Set(
   `ape axe bay brush cab chin coin crab desk drum fern flag fog ham herb hut inch jaw kite knot lid loaf melon moth oat
@@ -51,7 +51,7 @@ function isUnseenWording({ kind, prompt }: Pick<Exercise, "kind" | "prompt">): b
     .filter((word) => word !== "");
   const wording = spoken.join(" ");
   if (isDemoPrompt(wording)) return true;
-  // Never held out, because most people type a plain "Hello" first.
+  // Greetings of one or two words are never held out, because most people type a plain "Hello" first.
   if (kind === "greetings" && spoken.length < 3) return false;
   return hash(`${kind}\n${wording}`) % 20 === 0;
 }

@@ -61,8 +61,8 @@ export const lists: Kind = {
 };
 
 /**
- * Returns consecutive members of the table, starting at a random one. A small model would take long to learn arbitrary
- * orders without repetitions.
+ * Returns consecutive members of the table, starting at a random one. A small model would take long to learn to list
+ * members in arbitrary order without repetitions.
  */
 function neighbors(random: Random, members: readonly string[], count: number): readonly string[] {
   const start = random.index(members.length);

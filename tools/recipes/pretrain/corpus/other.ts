@@ -1,4 +1,4 @@
-// Requests that the model cannot fulfil: its answer says so briefly instead of inventing something.
+// Requests that the model cannot fulfil. The right answer briefly says so instead of inventing something.
 import type { Random } from "../../../../src/base/domain/random.ts";
 import { type Exercise, fill, type Kind, pick, typedFreely, wordsOf } from "./exercise.ts";
 import { drawWord, words } from "./words.ts";
@@ -50,7 +50,7 @@ const answers = [
   "Sorry, I do not know. I am a very small model.",
 ] as const;
 
-/** Exercises whose answer is a short admission. Any short text is accepted. */
+/** Exercises whose answer briefly admits ignorance. Any short text is accepted. */
 export const other: Kind = {
   name: "other",
   weight: 0.5,

@@ -56,7 +56,7 @@ export function drawLetters(random: Random, length: number): string {
 }
 
 /**
- * Returns a first name: equally often a common one or a made-up one, so that the model copies any name letter by
+ * Returns a first name: half are common names and half are made up, so that the model learns to copy any name letter by
  * letter.
  */
 export function drawName(random: Random): string {

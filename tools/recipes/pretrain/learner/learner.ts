@@ -45,8 +45,8 @@ export async function createLearner(
   const outputs = Object.fromEntries(slopes.map((slope, index) => [`gradient.${names[index]}`, slope]));
   const session = await createSession(builder.build({ loss, ...outputs }), {
     weights: rotarySources(config),
-    // Off, because learners compute in several threads of one process. Only without flushing do the results of all
-    // threads agree.
+    // Off, because learners compute in several threads of one process. With flushing, the threads would not all compute
+    // the same results.
     flushesDenormals: false,
     ...options,
   });

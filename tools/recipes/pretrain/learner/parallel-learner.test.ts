@@ -35,10 +35,10 @@ function twice({ rowCount, length, tokens_BT, places_N, targets_N, weights_N }: 
   };
 }
 
-// Must run first, because the process's first session determines whether denormal numbers are flushed, which this test
-// checks.
+// Must run first: this test checks that denormal numbers are not flushed to zero, which the process's first session
+// determines.
 test("all workers compute the same, even for denormal numbers", async (t) => {
-  // Logits so far apart that the gradients of improbable tokens are below the smallest normal number.
+  // Spreads the logits so far apart that the gradients of improbable tokens are below the smallest normal number.
   const weights = createRandomWeights(config, { seed: 1, deviation: 0.1 });
   weights.get("model.norm.weight")?.fill(300);
   const [half] = splitBatch(countingBatch(1), 5);

@@ -10,7 +10,7 @@ import { silenceRuntime } from "../../../../src/inference/onnx/environment.ts";
 import type { Learner } from "./learner.ts";
 import type { Batch } from "./rows.ts";
 
-/** Start data of a worker. The shared buffers hold all parameters in their fixed order. */
+/** Data that a worker receives at its start. Each shared buffer holds all parameters in their fixed order. */
 export interface WorkerSetup {
   readonly config: ModelConfig;
   readonly weights: SharedArrayBuffer;
@@ -111,7 +111,10 @@ export function splitBatch(batch: Batch, count: number): readonly Batch[] {
   });
 }
 
-/** Returns the parameters by name, as views of one buffer in their fixed order. */
+/**
+ * Returns the parameters by name. Each is a view of its part of the buffer, which holds all parameters in their fixed
+ * order.
+ */
 export function parameterViews(
   config: ModelConfig,
   buffer: SharedArrayBuffer,

@@ -1,6 +1,6 @@
 // Converts chats to rows of token ids, and lists the positions whose next token is trained: the input of one training
-// step. Whole chats are packed into rows, each followed by <|endoftext|>. The encoding equals that of the chat
-// template; a test compares the two.
+// step. Whole chats are packed into rows, each followed by <|endoftext|>. A test checks that the tokens equal those of
+// the chat template's text.
 import { present } from "../../../../src/base/domain/assert.ts";
 import { shuffled, type Random } from "../../../../src/base/domain/random.ts";
 import { type Chat, drawChat, type Mixture, systemTextOf } from "../corpus/chats.ts";
@@ -40,8 +40,8 @@ const turnStart = 1;
 const turnEnd = 2;
 
 /**
- * Share of a batch's tokens that the drawn chats have. Up to this share, nearly all chats find room if they are packed
- * well.
+ * Fraction of a batch that is filled with chats; the rest is padding. At a higher fraction, more chats would fit into
+ * no row.
  */
 const fullness = 0.95;
 
@@ -60,7 +60,8 @@ export function encodeChat(encoder: Encoder, chat: Chat): EncodedChat {
   const message = (role: string, content: string): void => {
     append([turnStart, ...encode(`${role}\n`)], 0);
     const said = [...encode(content), turnEnd];
-    // Weighted by the root of the length: with equal weights, a story would count twenty times as much as a sum.
+    // Tokens are weighted by 1 / sqrt(answer length). With equal weights, a story would count twenty times as much as a
+    // sum.
     append(said, role === "assistant" ? 1 / Math.sqrt(said.length) : 0);
     append(newline, 0);
   };
@@ -106,8 +107,8 @@ export function drawBatch(encoder: Encoder, random: Random, options: BatchOption
 }
 
 /**
- * Distributes chats over rows. Placing the longest first finds room for nearly all; their order within a row is
- * arbitrary.
+ * Draws chats and assigns them to rows. Long chats are placed first, so that nearly all find room; the chats of a row
+ * are then shuffled.
  */
 function drawRows(
   encoder: Encoder,

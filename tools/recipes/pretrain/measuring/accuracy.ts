@@ -47,11 +47,11 @@ export interface Model {
 export interface MeasureOptions {
   /** Seed that selects the questions. */
   readonly seed: string;
-  /** Number of questions per kind, for prompts and for contents each. */
+  /** Number of questions per kind and per score: `count` for `prompts`, and `count` more for `contents`. */
   readonly count: number;
 }
 
-/** Draws questions of one kind: chats whose last turn is to be answered. */
+/** A source of questions of one kind. A question is a chat whose last turn the model must answer. */
 interface Source {
   readonly kind: string;
   readonly heldOut: string | null;
@@ -77,7 +77,7 @@ const sources: readonly Source[] = [
 /** Names of the measured kinds. */
 export const measuredKinds: readonly string[] = sources.map(({ kind }) => kind);
 
-/** Draws a tool task and cuts it after the first turn of this kind. */
+/** Draws a tool task and cuts it after the last turn of this kind. */
 function drawUpTo(random: Random, kind: string, split: Split): Chat {
   for (;;) {
     const { tools, turns } = drawTask(random, split);
@@ -87,8 +87,8 @@ function drawUpTo(random: Random, kind: string, split: Split): Chat {
 }
 
 /**
- * Measures greedy answers to `count` held-out exercises of every kind, separately for held-out wordings and held-out
- * contents.
+ * Lets the model answer held-out exercises of every kind greedily: `count` with held-out wordings and `count` with
+ * held-out contents.
  */
 export async function measureAccuracy(
   model: Model,

@@ -17,7 +17,7 @@ export interface Evaluation {
 }
 
 export interface EvaluationOptions {
-  /** Number of questions per kind, for prompts and for contents each. */
+  /** Number of questions per kind: `count` with held-out wordings, and `count` with held-out contents. */
   readonly count: number;
   /** Seed that selects the questions. */
   readonly seed: string;
@@ -43,7 +43,9 @@ export async function evaluate(modelFolder: string, options: EvaluationOptions):
 export const ofPrompts = ({ prompts }: KindAccuracy): Score => prompts;
 export const ofContents = ({ contents }: KindAccuracy): Score | null => contents;
 
-/** Returns the mean over the kinds that have a score. Excludes "other", which accepts nearly everything. */
+/**
+ * Returns the mean score over the kinds that have one. Excludes the kind "other", which accepts nearly every answer.
+ */
 export function meanAccuracy(
   kinds: readonly KindAccuracy[],
   scoreOf: (kind: KindAccuracy) => Score | null,

@@ -1,5 +1,5 @@
-// Answers many prompts in one batch with the engine's loop in this process, so that the measured code is the code that
-// serves. It works on token ids only.
+// Answers many prompts in one batch. Runs the engine's loop in this process, so that the measurement uses the code that
+// serves requests. Works on token ids only.
 import type { GenerationEvent, GenerationRequest } from "../../../../src/base/domain/generation.ts";
 import { plainSampling } from "../../../../src/base/domain/sampling.ts";
 import { createGraphRunner } from "../../../../src/inference/engine/graph-runner.ts";

@@ -1,4 +1,4 @@
-// Creates the model card: model-card.md with a run's measurements and cost filled in.
+// Writes the model card by filling a run's measurements and cost into the template model-card.md.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Cost } from "../checkpoint.ts";

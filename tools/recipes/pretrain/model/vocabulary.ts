@@ -1,12 +1,12 @@
-// Builds the built-in model's vocabulary in the layout of tokenizer.json: byte-level BPE in which each frequent word
-// is one token, and everything else is spelled byte by byte. The model thus sees the letters of a rare word, which
-// exercises about letters need, and the digits of a number, so that it can learn sums instead of memorizing them.
+// Builds the built-in model's vocabulary in the layout of tokenizer.json: byte-level BPE in which each frequent word is
+// one token, and everything else is spelled byte by byte. The model thus sees the letters of rare words and the digits
+// of numbers, which it needs to spell and to add.
 // Pure; folder.ts writes the file.
 import { systemTextOf, type Chat } from "../corpus/chats.ts";
 
 export const specialTokens = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"] as const;
 
-/** Markers of tools and calls. Each is one token, but ordinary text that the model can write. */
+/** Markers of tools and calls. Each is one token, but not a special token: the model writes it as ordinary text. */
 const textMarks = ["<tools>", "</tools>", "<tool_call>", "</tool_call>"] as const;
 
 /** Matches a word with its leading space, a digit, punctuation with its leading space, or white space. */
@@ -89,7 +89,7 @@ export function buildTokenizer(counts: ReadonlyMap<string, number>, size: number
       end_of_word_suffix: null,
       fuse_unk: false,
       byte_fallback: false,
-      // A piece that is in the vocabulary becomes one token, although no merges lead to it.
+      // Makes each piece that is in the vocabulary one token, although no merges produce it.
       ignore_merges: true,
       vocab: Object.fromEntries(tokens.map((token, id) => [token, id])),
       merges: [],

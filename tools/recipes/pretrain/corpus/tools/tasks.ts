@@ -1,4 +1,4 @@
-// Questions that need tools: either one call, or several calls where later ones use the results of earlier ones.
+// Questions that need tools: one call, or several calls in which a later call uses the result of an earlier one.
 import { present } from "../../../../../src/base/domain/assert.ts";
 import { shuffled, type Random } from "../../../../../src/base/domain/random.ts";
 import { chance, type Exercise, fill, integer, pairOf, pick, typed, wordsOf } from "../exercise.ts";
@@ -23,7 +23,7 @@ export interface ToolTask {
  */
 export const turnKinds = ["calling", "chaining", "results"] as const;
 
-/** A question, and the calls that answer it with their results. */
+/** A question, and the tool calls (with their results) that lead to its answer. */
 interface Solution {
   readonly question: string;
   readonly steps: readonly { readonly call: string; readonly result: string }[];
@@ -42,7 +42,7 @@ function find(lookup: Lookup, subject: string, value: string | number) {
   return { call: callOf(lookup.tool, subject), result: String(value) };
 }
 
-/** Draws a question for one property of one thing; sometimes the lookup finds nothing. */
+/** Draws a question about one property of one thing; sometimes the lookup finds nothing. */
 function lookUp(random: Random): Solution {
   const lookup = drawLookup(random);
   const subject = drawSubject(random);
@@ -80,7 +80,7 @@ const manyQuestions = [
   "I want {n} {x}. What do I pay?",
 ] as const;
 
-/** Draws a question for the cost of several identical things: the price times the number. */
+/** Draws a question about the cost of several identical things: the price times the number. */
 function priceOfMany(random: Random): Solution {
   const lookup = drawPriceLookup(random);
   const calculator = drawCalculator(random, ["multiply"]);
@@ -110,7 +110,7 @@ const togetherQuestions = [
   "Sum the {noun} of {x} and {y}.",
 ] as const;
 
-/** Draws a question for the sum of a property of two things. */
+/** Draws a question about a property of two things, such as a price; the answer is the sum of both values. */
 function together(random: Random): Solution {
   const lookup = drawLookup(random, "numbers");
   const calculator = drawCalculator(random, ["add"]);
@@ -132,7 +132,7 @@ const moreQuestions = [
   "Whose {noun} is larger, {x} or {y}?",
 ] as const;
 
-/** Draws a question that asks which of two things has more of a property. */
+/** Draws a question that asks which of two things has the higher value of a property, such as a price. */
 function compare(random: Random): Solution {
   const lookup = drawLookup(random, "numbers");
   const [x, y] = [drawSubject(random), drawSubject(random)];
@@ -206,7 +206,7 @@ function drawOtherTools(random: Random, { tools, question }: Solution): readonly
 }
 
 /**
- * Returns `price` for both `get_price` and `price_of`. Two tools with the same root must not occur together, since the
+ * Returns `price` for both `get_price` and `price_of`. A task must not offer two tools with the same root, since the
  * question would not determine which one to call.
  */
 function rootOf(name: string): string {

@@ -1,5 +1,5 @@
 // A tool, and three ways to write it: as the chat template shows it, as a request declares it, and as a call. A test
-// compares the first with the actual template.
+// compares the first way with the actual template.
 import type { JsonObject } from "../../../../../src/base/domain/text/json.ts";
 
 export interface Parameter {

@@ -26,7 +26,7 @@ export function countingBatch(seed: number): Batch {
   for (let row = 0; row < 5; row++) {
     const start = random.index(10);
     for (let place = 0; place < 8; place++) tokens.push(start + place);
-    // The number of trained positions differs between rows, so that a worker's share must be weighted.
+    // Each row trains a different number of positions, so the workers' gradients must be weighted to add up correctly.
     for (let place = row; place < 7; place++) places.push(row * 8 + place);
   }
   return {
