@@ -48,12 +48,15 @@ const automatic: { readonly [Method in FineTuningMethodName]: (exampleCount: num
   }),
 };
 
-/** Returns three epochs; more for a file of less than 34 examples, so that training sees about a hundred. */
+/**
+ * Returns the number of epochs: three, or more for a file of less than 34 examples, so that training sees about a
+ * hundred.
+ */
 function usualEpochs(exampleCount: number): number {
   return exampleCount * 3 >= 100 ? 3 : Math.min(25, Math.ceil(100 / exampleCount));
 }
 
-/** Returns 0.2 % of the examples, but at least the usual batch and at most 256. */
+/** Returns the batch size: 0.2 % of the examples, but at least the usual size and at most 256. */
 function usualBatch(exampleCount: number, usual: number): number {
   return Math.min(256, Math.max(usual, Math.round(0.002 * exampleCount)));
 }

@@ -214,7 +214,7 @@ async function itemsIn({ files }: StepDependencies, id: string, lines: readonly 
   return readItems(await files.use(await files.find(id, fileReader)), lines);
 }
 
-/** Administrator that reads the job's files. The request that created the job had access to them. */
+/** Caller with which the server reads the job's files. The request that created the job had access to them. */
 const fileReader: Caller = {
   keyId: "fine-tuning",
   entity: "",
@@ -225,7 +225,8 @@ const fileReader: Caller = {
 };
 
 /**
- * Returns the caller on whose behalf the job asks models: a member of the job's entity, with the key of the request.
+ * Returns the caller in whose name the server asks models: a member of the job's entity, with the key that `order`
+ * records.
  */
 function callerOf({ entity, order }: FineTuningJob): Caller {
   return { keyId: order.keyId, entity, role: "member", owner: order.keyOwner, scopes: null, project: null };

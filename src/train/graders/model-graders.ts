@@ -1,4 +1,4 @@
-// Graders that have a model judge an answer. A JSON Schema constrains the verdict, so that every model can judge.
+// Graders with which a model judges an answer. A JSON Schema constrains the verdict, so that every model can judge.
 import type { UsedModels } from "../../base/domain/fine-tuning/ask-model.ts";
 import type { LabelModelGrader, ScoreModelGrader } from "../../base/domain/fine-tuning/grader.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../base/domain/text/json.ts";
@@ -11,7 +11,7 @@ export interface GradeOptions extends UsedModels {
 
 export interface ModelGrade {
   readonly reward: number;
-  /** Tokens of the judging model's prompt and answer; absent if no model judged. */
+  /** Number of tokens in the judging model's prompt and answer; absent if no model judged. */
   readonly tokenCount?: number;
 }
 

@@ -3,7 +3,10 @@
 import { ServiceError } from "../../base/domain/service-error.ts";
 import type { SimilarityMetric } from "../../base/domain/fine-tuning/grader.ts";
 
-/** Maximum product of two lists' lengths when they are compared item by item, which then takes about 50 ms. */
+/**
+ * Maximum product of the lengths of two lists that are compared item by item. At this product, a comparison takes about
+ * 50 ms.
+ */
 const comparisonsMax = 16_000_000;
 
 type Similarity = (reference: string, text: string) => number;

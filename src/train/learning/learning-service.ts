@@ -42,8 +42,8 @@ export class LearningService {
   /**
    * Turns learning on, or changes its settings.
    *
-   * @throws ServiceError `conflict` if recordings are disabled; if the judging model cannot be used, its error, at the
-   * field `judge.model`
+   * @throws ServiceError `conflict` if recordings are disabled; if the judging model cannot be used, that model's
+   * error, with the field `judge.model`
    */
   async turnOn(model: TrainedModel, order: LearningOrder, caller: Caller): Promise<LearningState> {
     const { learning, clock, isRecordingOff } = this.#dependencies;

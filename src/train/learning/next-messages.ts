@@ -1,5 +1,5 @@
-// Finds recorded chats that continue an earlier answer of the model, has the judge read the user's reply to the answer,
-// and stores the verdict as feedback on the answer.
+// Finds recorded chats that continue an earlier answer of the model. A judge reads the user's reply to that answer, and
+// the verdict is stored as feedback on the answer.
 import { createHash } from "node:crypto";
 import type { Caller } from "../../base/domain/access.ts";
 import type { AskModel } from "../../base/domain/fine-tuning/ask-model.ts";

@@ -41,7 +41,9 @@ export interface RolloutRequest extends Pick<
 > {
   /** Version to pin; null for the newest. */
   readonly version: number | null;
-  /** True if the newest version answers each call; the rollout is then not pinned. */
+  /**
+   * True if each call is answered by the version that is newest at the time, so that the rollout is not pinned to one.
+   */
   readonly followsVersions: boolean;
   /** Time in seconds after which the rollout expires. */
   readonly expiresSeconds: number;
@@ -157,7 +159,7 @@ export class RolloutService {
   }
 
   /**
-   * Cancels an open rollout, on which no job will train. Cancelling it again changes nothing.
+   * Cancels an open rollout, so that no job trains on it. Cancelling it again changes nothing.
    *
    * @throws ServiceError `conflict` if the rollout was finished, or a job trains on it
    */

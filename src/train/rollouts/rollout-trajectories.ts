@@ -42,7 +42,7 @@ export function rolloutTrajectories(
   return [whole, ...own];
 }
 
-/** @param isContext true for answers that are not trained on; the tokens of later prompts contain them */
+/** @param isContext true for an answer that is not trained on itself, but only as part of later prompts */
 function historyOf(
   sequence: readonly RolloutAnswer[],
   isContext: (answer: RolloutAnswer) => boolean,

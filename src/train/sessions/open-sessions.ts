@@ -35,7 +35,7 @@ export interface Session {
   readonly models: Map<number, LiveModel>;
   readonly creations: Map<number, Creation>;
   readonly samplers: Map<string, Sampler>;
-  /** Aborts when the session is closed, so that its samples end. */
+  /** Aborts when the session is closed, so that sampling for it ends. */
   readonly ending: AbortController;
   heardMs: number;
 }

@@ -32,7 +32,7 @@ export class OrderedOperations {
   #runningCount = 0;
   #previous: Promise<unknown>;
 
-  /** @param ready settles before the first operation runs */
+  /** @param ready promise that must settle before the first operation runs */
   constructor(
     clock: Clock,
     limits: Pick<SessionSettings, "operationsMax" | "gapMs">,
@@ -51,8 +51,9 @@ export class OrderedOperations {
   /**
    * Submits an operation. Returns the id of its future; a repeated request gets the same id again.
    *
-   * @param begin called with the operation's result, before it runs; returns the future's id
-   * @throws ServiceError `conflict` if another operation has the number, `overloaded` if too many operations wait
+   * @param begin called before the operation runs, with a promise of its result; returns the id of the new future
+   * @throws ServiceError `conflict` if another operation has this sequence number, `overloaded` if too many operations
+   * wait
    */
   submit(
     { seqId: given, fingerprint }: Submission,
@@ -83,7 +84,7 @@ export class OrderedOperations {
     return future;
   }
 
-  /** Fails operations that have waited too long for one with a lower number. */
+  /** Fails operations that have waited too long for an operation with a lower sequence number. */
   sweep(): void {
     const nowMs = this.#clock.monotonicMs();
     for (const [seqId, { fail, sinceMs }] of this.#waiting) {

@@ -7,7 +7,7 @@ export type SessionResult =
   | { readonly kind: "computed"; readonly computed: ComputedResult }
   | { readonly kind: "stepped"; readonly metrics: Readonly<Record<string, number>> }
   | { readonly kind: "saved"; readonly path: string }
-  /** Sampler weights have a path if the client named them, and otherwise a sampling session. */
+  /** Weights that were saved only for sampling. If the client named them, they have a path; otherwise, a sampler. */
   | { readonly kind: "saved-for-sampling"; readonly path: string | null; readonly samplerId: string | null }
   | { readonly kind: "unloaded"; readonly modelId: string }
   /** An encoded answer of a model. */

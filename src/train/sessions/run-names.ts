@@ -2,7 +2,7 @@
 // model's name follow from each other, so no table maps one to the other.
 import { invalid, quoted } from "../../base/domain/service-error.ts";
 
-/** Project of the models that clients of the Tinker API train, unless their key is for one project. */
+/** Project of models that are trained through the Tinker API with a key that is not limited to one project. */
 export const sessionProject = "tinker";
 
 export interface RunKey {
@@ -17,7 +17,7 @@ export function runIdOf({ sessionId, seqId }: RunKey): string {
   return `${sessionId}:train:${seqId}`;
 }
 
-/** Parses the id of a run; null for another text. */
+/** Parses the id of a run. Returns null if the text is not such an id. */
 export function parseRunId(id: string): RunKey | null {
   const [, sessionId, seqId] = new RegExp(`^(${sessionPattern}):train:(\\d{1,9})$`).exec(id) ?? [];
   return sessionId === undefined ? null : { sessionId, seqId: Number(seqId) };

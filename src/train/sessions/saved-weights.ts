@@ -49,7 +49,7 @@ export class SavedWeights {
     return { run, model };
   }
 
-  /** @throws ServiceError `invalid` for a text that is no path, `not_found` */
+  /** @throws ServiceError `invalid` if the text is not a path, `not_found` if there are no such weights */
   async find(path: string, caller: Caller): Promise<SavedPlace> {
     const { kind, name, ...run } = parsePath(path);
     const { model } = await this.findRun(`${run.sessionId}:train:${run.seqId}`, caller);
@@ -88,7 +88,7 @@ export class SavedWeights {
     return this.#dependencies.store.setExpiry(model.id, version.step, expiresAt);
   }
 
-  /** Deletes the versions without a name beyond the newest `keptCount`. */
+  /** Deletes versions that have no name, except the newest `keptCount` of them. */
   async deleteUnnamed(model: TrainedModel, keptCount: number): Promise<void> {
     const steps: number[] = [];
     for await (const version of allItems((page) => this.#dependencies.store.listVersions(model.id, page)))

@@ -1,4 +1,4 @@
-// Dependencies of training sessions, and their requests to start models and to save weights.
+// Dependencies of training sessions, and the requests of clients to start a model or to save its weights.
 import type { Clock } from "../../base/domain/clock.ts";
 import type {
   AdapterWish,
@@ -23,12 +23,12 @@ export interface SessionDependencies {
   readonly folder: Pick<ServerFolder, "withScratch">;
   /** Names of the base models. */
   readonly bases: readonly string[];
-  /** Refuses a base model on which no live model can be trained. */
+  /** Refuses a base model over which this server cannot train live models. */
   readonly requireLive: (baseModel: string) => void;
   /** Profile of the trainer in the processes. */
   readonly trainer: TrainerProfile;
   readonly startProcess: (model: TrainedModel, signal: AbortSignal) => Promise<LiveProcess>;
-  /** Loads a new version in the base's engine ahead of time. */
+  /** Loads a new version into the engine of its base model before the first request for it. */
   readonly prepareVersion: (version: ModelVersion, baseModel: string) => Promise<void>;
   /** Called when a model has a new version. */
   readonly onNewVersion: (modelId: string) => Promise<void>;
@@ -37,11 +37,11 @@ export interface SessionDependencies {
   readonly settings: SessionSettings;
 }
 
-/** A request to start a model: a new adapter, or saved weights. */
+/** A request to start a model, either with a new adapter or from saved weights. */
 export interface ModelRequest {
   readonly seqId: number;
   readonly fingerprint: string;
-  /** Base model and shape of the adapter; null for those of the saved weights. */
+  /** Base model and adapter shape of a new adapter; null to use those of the saved weights. */
   readonly fresh: {
     /** The client's name for the base model. */
     readonly baseName: string;
@@ -55,7 +55,7 @@ export interface ModelRequest {
 /** A request to save weights. */
 export interface SaveRequest {
   readonly kind: SavedKind;
-  /** Name of the weights; null to save for the given sampling client only. */
+  /** Name of the weights. If null, only the sampler with the number `samplerSeqId` can use them. */
   readonly name: string | null;
   readonly samplerSeqId: number | null;
   readonly lifeMs: number | null;

@@ -28,7 +28,7 @@ const fixed = {
    * train.
    */
   idleMs: 3_600_000,
-  /** Interval in milliseconds at which ended sessions, idle models and expired versions are removed. */
+  /** Interval in milliseconds between sweeps, which end silent sessions and idle models and delete expired versions. */
   sweepMs: 10_000,
   /** Maximum number of operations of a model that wait for their turn. A client sends a batch in several operations. */
   operationsMax: 1024,
@@ -38,13 +38,13 @@ const fixed = {
   resultMs: 1_800_000,
   /** Maximum number of an entity's operations that are in progress or have a result. */
   futuresPerEntityMax: 8192,
-  /** Maximum bytes of an entity's results in memory. Beyond it, the oldest are forgotten. */
+  /** Maximum size in bytes of an entity's results in memory. Beyond it, the oldest results are forgotten. */
   resultBytesPerEntity: 256 * 1024 ** 2,
   /** Maximum time in milliseconds for which a request for a result waits. Clients give up after 45 seconds. */
   pollMs: 25_000,
   /** Number of versions without a name that a model keeps; older ones are deleted. Programs sample from the newest. */
   unnamedKept: 4,
-  /** LoRA alpha of new adapters of any rank. Recipes choose learning rates for it. */
+  /** LoRA alpha of new adapters of any rank. The learning rates in the recipes of clients assume this value. */
   loraAlpha: 32,
 };
 

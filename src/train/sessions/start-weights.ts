@@ -6,7 +6,7 @@ import type { TrainerStart } from "../trainer/trainer.ts";
 import type { SavedPlace } from "./saved-weights.ts";
 import type { ModelRequest, SessionDependencies } from "./session-requests.ts";
 
-/** @throws ServiceError `unsupported` if the optimizer is wanted, but was not saved */
+/** @throws ServiceError `unsupported` if the client wants the optimizer's state, but it was not saved */
 export async function startWeights(
   { artifacts, trainer }: Pick<SessionDependencies, "artifacts" | "trainer">,
   { fresh, from }: Pick<ModelRequest, "fresh" | "from">,

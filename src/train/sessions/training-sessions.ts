@@ -71,7 +71,7 @@ export class TrainingSessions implements Service {
   /**
    * Returns a model that the caller trains.
    *
-   * @throws ServiceError `not_found` if nobody trains it any more
+   * @throws ServiceError `not_found` if the model's training has ended
    */
   live(modelId: string, caller: Caller): LiveModel {
     const run = parseRunId(modelId);
@@ -125,7 +125,7 @@ export class TrainingSessions implements Service {
     return { session, sampler };
   }
 
-  /** Returns the name of saved weights in chat requests. */
+  /** Returns the model name with which chat requests use the saved weights at this path. */
   async modelOf(path: string, caller: Caller): Promise<Pick<Sampler, "model" | "baseName">> {
     const { model, version } = await this.saved.find(path, caller);
     return { model: `${model.id}:step${version.step}`, baseName: version.saved.baseName };

@@ -1,5 +1,5 @@
-// Slots for live training processes. Models beyond the limits wait in the order in which they came, and never end the
-// training of another model. An entity cannot take the last slot, so that others need not wait for it.
+// Slots for live training processes. If all slots are taken, further models wait in the order of their requests;
+// nobody's training is ended for them. One entity cannot take all slots, so that others need not wait for it.
 import { ServiceError } from "../../base/domain/service-error.ts";
 import type { SessionSettings } from "./settings.ts";
 
@@ -12,7 +12,7 @@ type Limits = Pick<SessionSettings, "modelsMax" | "waitingPerEntityMax">;
 
 /** A slot, or a place in the queue for one. */
 export interface Slot {
-  /** Resolves when the slot is taken. Rejects with the signal's reason. */
+  /** Resolves when the slot is taken. */
   readonly taken: Promise<void>;
   /** Reason why the slot is not taken yet; null if it is. */
   reason(): string | null;
@@ -29,7 +29,9 @@ export class TrainingSlots {
     this.#limits = limits;
   }
 
-  /** @throws ServiceError `unsupported` without slots, `overloaded` if too many models of the entity wait */
+  /**
+   * @throws ServiceError `unsupported` if this server has no slots, `overloaded` if too many models of the entity wait
+   */
   request(entity: string): Slot {
     const { modelsMax, waitingPerEntityMax } = this.#limits;
     if (modelsMax === 0)

@@ -41,7 +41,7 @@ const expectedNatsMax = 0.05;
 const quantizedMeanMax = 0.25;
 
 export interface DifferenceContext {
-  /** Origin, in the request body, of the sequence with the largest difference. */
+  /** Place in the request body from which the sequence with the largest difference comes. */
   readonly origin: SequenceOrigin | undefined;
   /** Number of the version from which the job starts. */
   readonly startStep: number;

@@ -77,7 +77,7 @@ export class WhenIdle {
   /** Ends the current idle time when it is aborted, so that `act` does not run. */
   #idling = new AbortController();
 
-  /** @param act runs once in each idle time that lasts `durationMs`; work that begins meanwhile does not wait for it */
+  /** @param act runs once in each idle time, after `durationMs`; work that begins meanwhile does not wait for it */
   constructor(clock: Clock, durationMs: number, act: () => Promise<void>) {
     this.#clock = clock;
     this.#durationMs = durationMs;

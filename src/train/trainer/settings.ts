@@ -69,7 +69,7 @@ const fixed = {
   snapshotShare: 0.1,
   /** Share of a job's tokens that the base model computes too, to measure the policy's distance from it. */
   baseComparisonShare: 0.15,
-  /** Number of compute threads for training. The inference engine uses as many. */
+  /** Number of compute threads for training. The inference engine uses the same number. */
   threads: 1,
   /**
    * Maximum time in milliseconds without progress. After this time, the attempt counts as stalled, and the job is tried

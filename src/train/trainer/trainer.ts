@@ -124,8 +124,8 @@ export interface PreferenceSide {
 /** Options of each call of a trainer. */
 export interface TrainerCall {
   /**
-   * Id of the call, unique within the trainer. If a call with this id has succeeded, repeating it changes nothing and
-   * returns the earlier result, for callers that lost it. A trainer needs to remember only the last 64 ids.
+   * Id of the call, unique within the trainer. Repeating a call that has succeeded changes nothing and returns the
+   * earlier result, which the caller may have lost. A trainer needs to remember only the last 64 ids.
    */
   readonly id: string;
   /** If this signal aborts, the call rejects with `cancelled` and leaves the trainer unchanged. */
@@ -219,7 +219,7 @@ export interface Trainer {
   saveState(name: string, call: TrainerCall): Promise<string>;
   /**
    * Writes only the adapter, in the PEFT layout, for serving. Throws `unsupported` if a number of the adapter is not
-   * finite, because such a version could not answer.
+   * finite, because the model could not answer with such an adapter.
    *
    * @param folder an existing, empty folder
    */
@@ -249,7 +249,7 @@ export interface TrainerProvider {
    * trainer cannot estimate its memory.
    *
    * @param batches the job's batches; iterated once for each layout that is tried, with one batch in memory at a time
-   * @throws ServiceError `unsupported`, naming the excess, the estimate, the limit and the cure
+   * @throws ServiceError `unsupported`; the message states the estimate, the limit, the excess and a remedy
    */
   readonly requireMemory?: (batches: Iterable<readonly TrainingSequence[]>, loss: Loss) => Promise<void>;
   /**

@@ -71,8 +71,7 @@ export class TrainingProcess {
       );
     } catch (error) {
       if (signal.aborted) throw cancelled(signal);
-      // Turns the timeout into the code `unavailable`, so that the job is tried again, because the next start may be
-      // faster.
+      // A timeout becomes `unavailable`, so that the job is tried again. The next start may be faster.
       if (error instanceof ServiceError && error.code === "timeout")
         throw new ServiceError({ code: "unavailable", message: error.message, cause: error });
       throw error;
@@ -116,7 +115,7 @@ export class TrainingProcess {
     this.#idling = new AbortController();
     this.#clock.sleep(durationMs, { signal: this.#idling.signal }).then(
       () => this.end(),
-      // The sleep rejects only because work began or the process ended.
+      // The sleep rejects if work begins or the process ends.
       () => undefined,
     );
   }

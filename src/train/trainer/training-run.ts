@@ -23,7 +23,7 @@ export interface TrainingRun extends RunPlaces {
 }
 
 export interface RunPlaces {
-  /** Artifact key of the resulting adapter. The result replaces that of a lost attempt. */
+  /** Artifact key of the resulting adapter. An adapter that a lost attempt left there is replaced. */
   readonly adapterFolder: string;
   /** Folder in which all attempts at this job keep their progress. */
   readonly workFolder: string;
@@ -40,8 +40,8 @@ export interface StartVersion {
 }
 
 /**
- * Returns the artifact key of a job's result. A replay makes no version, so the result of a replay is in the job's work
- * folder, and is removed with that folder.
+ * Returns the artifact key of a job's result. A replay makes no version, so its result is in the job's work folder and
+ * is removed with that folder.
  */
 export function resultFolderOf({ job, model, pins, replay }: JobAssignment): string {
   return replay === null
@@ -49,7 +49,10 @@ export function resultFolderOf({ job, model, pins, replay }: JobAssignment): str
     : replayedFolder(job.id, pins.resultStep);
 }
 
-/** Returns the keys and folders of a run: of the assignment's own job, or of an earlier job that a replay repeats. */
+/**
+ * Returns the keys and folders of a run, which is either the assignment's own job or an earlier job that a replay
+ * repeats.
+ */
 export function placesOf(
   assignment: JobAssignment,
   run: JobRun,

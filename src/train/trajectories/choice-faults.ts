@@ -36,7 +36,7 @@ export function greatestTokenId(
   return greatest;
 }
 
-/** The entries of a choice's `logprobs.content`, or, if only `logprobs.refusal` is present, its entries. */
+/** The entries of a choice's `logprobs.content`, or of `logprobs.refusal` if only that is present. */
 export interface LogprobEntries {
   readonly list: readonly JsonObject[];
   /** Path of the list within the choice. */
@@ -64,7 +64,7 @@ export function idList(value: Json | undefined): readonly number[] | null {
   return Array.isArray(value) && value.every(Number.isInteger) ? (value as readonly number[]) : null;
 }
 
-/** Returns the id of a token whose record says `token_id:<N>`; null if the record contains its text. */
+/** Returns the id of a token that is recorded as `token_id:<N>`; null if it is recorded as text. */
 export function namedTokenId({ token }: JsonObject): number | null {
   const match = typeof token === "string" ? /^token_id:(\d+)$/.exec(token) : null;
   return match === null ? null : Number(match[1]);
@@ -90,8 +90,8 @@ function idLists(choice: JsonObject): readonly IdList[] {
 }
 
 /**
- * Returns, for each list, the first id that is not in the vocabulary. If the choice has `token_ids`, skips its
- * log-probabilities, because any id in them must be in `token_ids` anyway.
+ * Returns, for each list, the first id that is not in the vocabulary. If the choice has `token_ids`, the
+ * log-probabilities are not checked, because their ids must equal those in `token_ids`.
  */
 function unknownIds(choice: JsonObject, vocabularySize: number): readonly ChoiceFault[] {
   const isNamedTwice = idList(choice["token_ids"]) !== null;

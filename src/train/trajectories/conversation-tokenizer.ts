@@ -11,7 +11,9 @@ export type PromptArguments = Partial<
     "documents" | "templateArguments" | "reasoningEffort" | "addGenerationPrompt" | "continueFinalMessage"
   > & {
     readonly addSpecialTokens: boolean;
-    /** API name of a request field that training cannot apply, so that the prompt cannot be rendered again. */
+    /**
+     * API name of a request field that training cannot apply. With such a field, the prompt cannot be rendered again.
+     */
     readonly lost: string;
   }
 >;
@@ -55,8 +57,8 @@ export function promptArgumentsOf(record: JsonObject): PromptArguments {
 }
 
 /**
- * Request fields with which the prompt cannot be rendered again: a request's own template runs only in serving, and the
- * effect of truncation is not recorded.
+ * Request fields with which the prompt cannot be rendered again. Training does not run a request's own chat template,
+ * and the record does not say how much of a prompt was truncated.
  */
 const lostFields = ["chat_template", "truncate_prompt_tokens"];
 

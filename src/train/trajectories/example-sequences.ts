@@ -1,6 +1,5 @@
-// Converts an example conversation to token sequences, in which the assistant's messages are trained on, each with its
-// end of turn. Each message follows the prompt that serving would render. There are no log-probabilities, because no
-// policy sampled the messages.
+// Converts an example conversation to token sequences. Each assistant message is trained on, including its end of turn,
+// after the prompt that serving would render. There are no log-probabilities, because no policy sampled the messages.
 import type { ExampleConversation } from "../../base/domain/supervised/conversation.ts";
 import type { AssistantTurns } from "../../base/domain/supervised/supervised-config.ts";
 import { cut } from "../../base/domain/service-error.ts";

@@ -1,5 +1,5 @@
 // Converts a recorded history to the model's turns, each with its prompt. Uses recorded tokens if there are any;
-// otherwise, renders the conversation as serving would. Reports parts that cannot be trained on with their paths, and
+// otherwise, renders the conversation as serving would. Reports the paths of parts that cannot be trained on, and
 // refuses contradictory records.
 import { joinedText } from "../../base/domain/content-part.ts";
 import { cut, ServiceError } from "../../base/domain/service-error.ts";
@@ -26,8 +26,8 @@ export type UntrainedReason =
   /** A choice without recorded tokens. It serves only as context for later turns. */
   | "choice_without_tokens"
   /**
-   * A history that has only assistant messages, in a trajectory that has choices elsewhere. Only the choices are
-   * trained on.
+   * A history with assistant messages but without choices, in a trajectory whose other histories have choices. Only the
+   * choices are trained on.
    */
   | "history_without_choice"
   /** An assistant message that cannot be trained on, because it calls tools or lacks text. */
@@ -204,7 +204,8 @@ function behindRendered(
 }
 
 /**
- * Returns a history's tools in the format of a request: null for an empty list, and bare functions wrapped as tools.
+ * Returns a history's tools in the format of a request. An empty list becomes null, and a bare function is wrapped as a
+ * tool.
  */
 function toolsOf({ tools }: History): readonly JsonObject[] | null {
   if (tools === null || tools.length === 0) return null;

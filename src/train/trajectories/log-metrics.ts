@@ -213,7 +213,7 @@ function isTrainable(group: TrajectoryGroup): boolean {
   return new Set(group.trajectories.map((trajectory) => trajectory.reward)).size > 1;
 }
 
-/** Returns sums of cost metrics: `costs/a/b` counts in `costs/a` and in `costs/all`, too. */
+/** Adds up the cost metrics. For example, the value of `costs/a/b` is added to `costs/a` and to `costs/all`. */
 function costSums(metrics: Metrics): Metrics {
   const sums: Metrics = {};
   for (const [name, value] of Object.entries(metrics)) {
@@ -228,7 +228,9 @@ function costSums(metrics: Metrics): Metrics {
   return sums;
 }
 
-/** Adds this log's values to the running sums of the earlier row; `data/step_x` counts in `data/cum/x`. */
+/**
+ * Adds this log's values to the running sums of the earlier logs. For example, `data/step_x` is added to `data/cum/x`.
+ */
 function runningSums(earlier: Readonly<Metrics>, ofThisLog: Readonly<Metrics>): Metrics {
   const sums: Metrics = {};
   for (const [name, value] of Object.entries(earlier)) {

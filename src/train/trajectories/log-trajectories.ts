@@ -86,9 +86,7 @@ export async function logTrajectories(
   return { step, trajectories: trajectoryCount, metrics };
 }
 
-/**
- * Returns the version under which to store a log. Accepts deleted versions, because a late evaluation may concern one.
- */
+/** Returns the version under which to store a log. It may be a deleted version, because evaluations can arrive late. */
 function stepOf(
   given: number | null,
   { policyVersion }: Pick<LogSummary, "policyVersion">,

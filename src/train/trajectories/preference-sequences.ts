@@ -1,5 +1,5 @@
 // Converts a preference to token sequences. A recorded answer yields its recorded prompt and answer tokens. Any other
-// answer is rendered like an example conversation, after the prompt that serving would render.
+// answer is rendered after its prompt, in the same way as an example conversation.
 import type { AnswerMessages, PreferenceExample } from "../../base/domain/preferences/preference.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import {

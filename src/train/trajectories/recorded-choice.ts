@@ -20,8 +20,8 @@ export interface RecordedTokens {
 export type TokenLookup = (text: string, bytes: readonly number[] | null) => number | null;
 
 /**
- * Reads a choice's tokens from `token_ids`, or else from `logprobs.content` (`logprobs.refusal` if only that is
- * present). There, each token is either `token_id:<N>` or a text of the vocabulary.
+ * Reads a choice's tokens from `token_ids`. Without them, reads `logprobs.content` (`logprobs.refusal` if only that is
+ * present), in which each token is either `token_id:<N>` or a text of the vocabulary.
  *
  * @param vocabularySize number of token ids in the model's vocabulary
  * @returns null if the choice has no recorded tokens and can only be context

@@ -60,8 +60,8 @@ export interface TrajectorySequences {
   /** Parts of the trajectory that are excluded from training. */
   readonly untrained: readonly Untrained[];
   /**
-   * Paths of histories that became several sequences for no known reason. Omits histories with reasoning, because it is
-   * known that templates drop reasoning.
+   * Paths of histories that became several sequences for no known reason. Histories with reasoning are omitted, because
+   * templates are known to drop reasoning.
    */
   readonly split: readonly (readonly string[])[];
 }
@@ -69,10 +69,10 @@ export interface TrajectorySequences {
 /**
  * Converts a trajectory with all its histories to sequences.
  *
- * @param trainsTexts true to train also on assistant messages, and on choices without tokens, in a trajectory that has
- * choices with tokens
- * @throws ServiceError `invalid` if a record contradicts itself or has a token id outside the vocabulary; its fault has
- * the path in the trajectory
+ * @param trainsTexts if the trajectory has choices with tokens: true to train also on assistant messages and on choices
+ * without tokens
+ * @throws ServiceError `invalid`, with the path in the trajectory, if a record contradicts itself or has a token id
+ * outside the vocabulary
  */
 export function trajectorySequences(
   trajectory: Trajectory,
@@ -148,8 +148,8 @@ function nothing(untrained: readonly Untrained[]): readonly Untrained[] {
 }
 
 /**
- * Joins the turns of one history to sequences. A sequence grows for as long as each prompt begins with the sequence so
- * far.
+ * Joins the turns of one history to sequences. A turn continues the sequence if its prompt begins with all tokens of
+ * the sequence; otherwise it starts a new one.
  */
 export function sequencesOfTurns(turns: readonly Turn[]): readonly Omit<RecordedSequence, "location">[] {
   return joinTurns(turns).map(finished);

@@ -10,7 +10,7 @@ export class Shrinking {
   #timer: NodeJS.Timeout | null = null;
   #isStopped = false;
 
-  /** @param step returns some pages; resolves to true if more unused pages remain */
+  /** @param step returns some unused pages to the file system; resolves to true if more remain */
   constructor(step: () => Promise<boolean>) {
     this.#step = step;
   }

@@ -34,7 +34,7 @@ export function deliveryQueries({
           rows: state === null ? places : places.where("state", "=", state),
           orderColumn: "sequence",
           contentColumns: ["subject", "attempts"],
-          // A finished delivery remains a valid cursor.
+          // Includes finished deliveries, so that a cursor stays valid after its delivery has finished.
           orderValueOf: async (id) =>
             (await places.clearSelect().select("sequence").where("id", "=", id).executeTakeFirst())?.sequence,
           itemOf: deliveryOf,

@@ -18,8 +18,8 @@ const [visitsMax, iterationsLeast] = [4_000_000, 1000];
 
 /**
  * Fits strengths with the MM algorithm (Hunter, "MM algorithms for generalized Bradley-Terry models", Annals of
- * Statistics 32, 2004, equation 3). The prior adds `prior` comparisons of each answer with an opponent of strength 1,
- * half of them won. It makes the fit unique for any comparisons.
+ * Statistics 32, 2004, equation 3). The prior adds `prior` comparisons of each answer with an opponent of strength 1;
+ * the answer wins half of them. It makes the fit unique for any comparisons.
  *
  * @param count number of answers; positions are below it
  * @param prior number of added comparisons per answer, above 0

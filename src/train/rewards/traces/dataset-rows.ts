@@ -13,7 +13,7 @@ export interface ScoredChat extends TracedChat {
   readonly score: number | null;
 }
 
-/** Returns a row as JSON text, with all digits of numbers. */
+/** Returns a row as JSON text, in which numbers keep all their digits. */
 export type MakeRow = () => string;
 
 /** Called for each chat that becomes no row. */

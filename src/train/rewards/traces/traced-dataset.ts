@@ -16,7 +16,7 @@ export interface DatasetRequest {
   readonly traceIds: readonly string[] | null;
   /** Earliest start time of a call, in UTC with microseconds; null for no limit. */
   readonly startedFrom: string | null;
-  /** Start time before which calls are read; null for no limit. */
+  /** Only calls that started before this time are read; null for no limit. */
   readonly startedBefore: string | null;
   readonly score: { readonly name: string; readonly min: number | null } | null;
   /** Maximum number of chats to use. */
@@ -44,7 +44,7 @@ export interface DatasetSource {
   readonly tenant: string;
 }
 
-/** Number and bytes of calls that are read at a time, so that parsing them does not delay other requests. */
+/** Maximum number and bytes of calls that are read at a time, so that parsing them does not delay other requests. */
 const pageCalls = 100;
 const pageBytes = 512 * 1024;
 /** Maximum number of calls, and of bytes of chats, that one request reads. */

@@ -39,7 +39,7 @@ export const lossOptions: { readonly [Name in LossName]: Readonly<Record<string,
 };
 
 /**
- * Completes the options of a loss.
+ * Adds the defaults to the options that a client sent.
  *
  * @throws ServiceError `invalid` for an unknown option, an option that is a text, or a missing option
  */
@@ -109,7 +109,7 @@ function summed(
   return { loss, slopes };
 }
 
-/** Returns the mean log ratio over the marked targets; 0 if none is marked. */
+/** Returns the mean log ratio over the targets whose mark is not 0; 0 if there are none. */
 function meanDifference(logprobs: Float32Array, old: Float32Array, marks: Float32Array): number {
   let [sum, count] = [0, 0];
   for (let at = 0; at < logprobs.length; at++) {

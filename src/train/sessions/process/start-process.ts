@@ -41,7 +41,7 @@ export interface ProcessOptions {
 }
 
 /**
- * Refuses a base model on which no live model can be trained.
+ * Refuses a base model over which this server cannot train live models.
  *
  * @throws ServiceError `unsupported`
  */

@@ -40,8 +40,8 @@ const adapterCopies = 6;
 const valueSlack = 1.5;
 
 /**
- * The programs that compute the rounds of one kind (microbatches in parallel), and the rounds of a job that may need
- * the most memory.
+ * The programs that compute one kind of rounds (microbatches in parallel), and those rounds that may need the most
+ * memory.
  */
 export interface ProgramUse {
   /**

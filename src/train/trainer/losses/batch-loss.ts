@@ -1,6 +1,6 @@
 // Computes the loss of a batch, and its derivative by each log-probability, as a pure function of the
-// log-probabilities. A trainer that uses it needs gradients only of weighted sums of log-probabilities. The embedded
-// trainer uses graph nodes instead (embedded/loss.ts), which save a forward pass.
+// log-probabilities. With these derivatives, a trainer needs only gradients of weighted sums of log-probabilities. The
+// embedded trainer uses graph nodes instead (embedded/loss.ts), which save a forward pass.
 import { unreachable } from "../../../base/domain/assert.ts";
 import type { Loss } from "../trainer.ts";
 import {

@@ -55,7 +55,7 @@ export function judgeShift(
     readonly learningRate: number;
     /** Number of the version from which the job started. */
     readonly startStep: number;
-    /** Maximum divergence in nats per token of a version that may be published; 0 for no limit. */
+    /** Maximum divergence in nats per token; a version beyond it is not published. 0 for no limit. */
     readonly limit: number;
   },
 ): JobResult {

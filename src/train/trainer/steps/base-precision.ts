@@ -8,12 +8,12 @@ import type { TrainingPlan } from "../plans/plan.ts";
 import type { Trainer } from "../trainer.ts";
 
 /**
- * Number of tokens in the sample at which no further sequence is added. If a job has fewer tokens, all its sequences
+ * Once the sample has this number of tokens, no further sequence is added. If a job has fewer tokens, all its sequences
  * are compared.
  */
 const sampleTokens = 256;
 
-/** Largest expected mean difference in nats. A model that tolerates quantization has less than half of it. */
+/** Largest expected mean difference in nats. Models that tolerate quantization stay below half of it. */
 const expectedMeanMax = 0.25;
 
 export interface PrecisionDifference {

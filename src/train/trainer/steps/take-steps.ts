@@ -20,7 +20,10 @@ export interface StepContext {
   readonly clock: Clock;
   /** Precision in which products with the base model's weights are computed. */
   readonly basePrecision: BasePrecision;
-  /** Remembers how much the base model's precision changes log-probabilities; null or absent if nothing does. */
+  /**
+   * Remembers how much the base model's precision changes log-probabilities. If null or absent, the job measures this
+   * itself.
+   */
   readonly differences?: DifferenceMemory | null | undefined;
   /** Returns the time in seconds that this attempt has taken so far, including the time before the first step. */
   readonly secondsSpent: () => number;
@@ -150,7 +153,7 @@ export async function repeatReports(
   await report({ kind: "saved", stepCount: metrics.length });
 }
 
-/** Returns the batch with those old log-probabilities that the loss uses. */
+/** Returns the batch with the old log-probabilities that the loss uses: recorded or precalculated. */
 async function oldLogprobs(
   trainer: Trainer,
   plan: TrainingPlan,

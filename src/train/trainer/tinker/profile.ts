@@ -3,7 +3,10 @@ import type { TrainerProfile } from "../../../base/domain/trainer/profile.ts";
 import type { TrainerAddress } from "./trainer-address.ts";
 import { serverKinds } from "./server-kinds.ts";
 
-/** Supported losses. Each has the gradient of a weighted sum of log-probabilities, which every server can compute. */
+/**
+ * Supported losses. The gradient of each can be written as that of a weighted sum of log-probabilities, which every
+ * server can compute.
+ */
 const losses: TrainerProfile["losses"] = ["policy", "cross-entropy", "preference"];
 
 export function tinkerProfile({ kind }: Pick<TrainerAddress, "kind">): TrainerProfile {

@@ -1,4 +1,4 @@
-// A trainer whose model a server trains. The server returns log-probabilities; this class computes the loss and its
+// A trainer for a model on a remote server. The server returns log-probabilities; this class computes the loss and its
 // slopes, and sends the slopes to the server as token weights. It sends them only with the optimizer step, when the
 // number of sequences is known.
 import { batchLoss } from "../losses/batch-loss.ts";
@@ -29,7 +29,7 @@ export interface TinkerTrainerParts {
   readonly openBase: (signal: AbortSignal) => Promise<RemoteModel>;
   readonly exportTo: (folder: string, name: string) => Promise<void>;
   readonly discard: (state: string) => Promise<void>;
-  /** Ends the session with the server, and thereby its models. */
+  /** Ends the session with the server, which then removes the session's models. */
   readonly end: () => Promise<void>;
 }
 

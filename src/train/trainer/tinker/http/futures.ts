@@ -15,8 +15,8 @@ export interface FutureOptions {
 
 export interface FutureLimits {
   /**
-   * Timeout of an operation in milliseconds. This time includes earlier operations in the server's queue; before the
-   * first operation, it also includes the time in which the server loads its model.
+   * Timeout of an operation in milliseconds. It includes the wait for earlier operations in the server's queue. For a
+   * first operation, it also includes the time in which the server loads the model.
    */
   readonly operationMs: number;
   /** Timeout of one poll in milliseconds, shorter than the request timeouts of servers and proxies. */
@@ -118,8 +118,7 @@ export class Futures {
   }
 
   /**
-   * Sends a health check. If the server answers it, returns an answer that says that the result is pending; otherwise
-   * null.
+   * Sends a health check. If the server responds, returns an answer with the meaning "result pending"; otherwise null.
    */
   async #sign(signal: AbortSignal | undefined): Promise<Reply | null> {
     try {

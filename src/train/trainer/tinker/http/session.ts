@@ -7,7 +7,7 @@ import { trainerUnavailable, garbled, isGone, jsonOf, refusalOf } from "./refusa
 
 /** Interval between heartbeats in milliseconds; servers end a session after five minutes without one. */
 const beatMs = 20_000;
-/** Client version that the session reports. The server chooses the format of its answers by it. */
+/** Client version that the session reports. It determines in which format the server answers. */
 const sdkVersion = "0.25.0";
 
 export class TinkerSession {

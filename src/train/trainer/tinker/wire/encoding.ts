@@ -2,7 +2,8 @@
 // encodings have the same content.
 
 /**
- * A sequence in the server's format: input tokens, the next token after each as its target, and values for each target.
+ * A sequence in the server's format. The target of each input token is the next token, and there are further values for
+ * each target.
  */
 export interface Datum {
   /** Input tokens: all tokens of the sequence except the last. */

@@ -19,7 +19,7 @@ export function numberField(field: number, value: number): Uint8Array {
   return new BinaryWriter().tag(field, WireType.Varint).uint64(value).finish();
 }
 
-/** Encodes a field of eight bytes with a double. */
+/** Encodes a double as a field of eight bytes. */
 export function doubleField(field: number, value: number): Uint8Array {
   return new BinaryWriter().tag(field, WireType.Bit64).double(value).finish();
 }
@@ -30,9 +30,9 @@ export function varint(value: number): Uint8Array {
 }
 
 interface Field {
-  /** Value of a varint field or a double; 0 for another field. */
+  /** Value, if the field is a varint or a double; otherwise 0. */
   readonly value: number;
-  /** Bytes of a length-delimited field; empty for another field. */
+  /** Content, if the field is length-delimited; otherwise empty. */
   readonly bytes: Uint8Array;
 }
 
@@ -79,7 +79,7 @@ export class WireMessage {
     return Buffer.from(this.bytes(field)).toString();
   }
 
-  /** Returns the value of a field with a varint or a double; 0 if absent. */
+  /** Returns the value of a field that is a varint or a double; 0 if absent. */
   number(field: number): number {
     return this.#last(field).value;
   }

@@ -6,7 +6,7 @@ import { WireMessage } from "./protobuf.ts";
 /** A tensor of one or two dimensions, in row-major order. Sparse tensors are not decoded. */
 export interface ReceivedTensor {
   readonly values: Float32Array | Int32Array;
-  /** Absent if the client does not say; the tensor then has one dimension. */
+  /** Empty if the client does not state the shape; the tensor then has one dimension. */
   readonly shape: readonly number[];
   readonly isSparse: boolean;
 }
@@ -60,7 +60,7 @@ function configOf(message: WireMessage, field: 5 | 7): Readonly<Record<string, n
   return Object.fromEntries(entries);
 }
 
-/** Names of the kinds of input, by the field of the message Chunk. */
+/** The kinds of input that are not text: the number of the kind's field in the message Chunk, and its name. */
 const chunkKinds: readonly (readonly [field: number, name: string])[] = [
   [2, "image"],
   [3, "dmel"],
