@@ -57,7 +57,7 @@ const fixed = {
   turnSeconds: 600,
   /** Timeout for a request's first token. It includes waiting in the vLLM server's queue and computing the prompt. */
   firstTokenSeconds: 600,
-  /** Timeout between two tokens of a vLLM server. */
+  /** Maximum time between two consecutive tokens of a response from a vLLM server. */
   nextTokenSeconds: 120,
 };
 

@@ -94,8 +94,8 @@ export interface FeedbackService {
 }
 
 /**
- * Result of storing a batch. If all records are new, says only that; otherwise contains each record as stored, in
- * order.
+ * Result of storing a batch. If all records are new, contains only their creation time; otherwise contains each record
+ * as stored, in order.
  */
 export type CreatedBatch =
   | { readonly kind: "new"; readonly createdAt: Date }
@@ -329,8 +329,8 @@ function recordOf(
 }
 
 /**
- * Converts an error of the store, which has a record's index and a field, to an error with the location in the caller's
- * request. Returns other errors unchanged.
+ * Converts the locations of the store's faults to locations in the caller's request. Returns errors with another code
+ * unchanged.
  */
 function relocated(
   error: unknown,

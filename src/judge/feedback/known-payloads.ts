@@ -78,7 +78,7 @@ export function checkKnownPayload(content: FeedbackContent, references: TypedRef
   }
 }
 
-/** Returns the name of the annotation spec that a feedback type contains; null if it is not a type of annotations. */
+/** Returns the spec's name from the feedback type of an annotation; null for all other feedback types. */
 export function annotationNameOf(feedbackType: string): string | null {
   const type = knownTypeOf(feedbackType);
   return type.kind === "annotation" ? type.name : null;
@@ -200,7 +200,7 @@ function refuseReferences(
 }
 
 /**
- * Returns the number of code points in a text. People and most other languages count characters in this way, whereas
+ * Returns the number of code points in a text. Most programming languages count characters in this way, whereas
  * JavaScript counts UTF-16 units.
  */
 export function characterCount(text: string): number {

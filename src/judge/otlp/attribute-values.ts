@@ -24,7 +24,7 @@ function valueOf(value: Json | undefined): Json {
   return stringValue ?? boolValue ?? doubleValue ?? bytesValue ?? null;
 }
 
-/** Converts an integer, which is a text if it may have 64 bits. An integer that a double cannot hold stays a text. */
+/** Converts an integer, which OTLP's JSON form writes as text. An integer that a double cannot hold stays a text. */
 function integerOf(value: Json): Json {
   const number = Number(value);
   return Number.isSafeInteger(number) ? number : value;

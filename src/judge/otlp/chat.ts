@@ -47,9 +47,10 @@ export function finishReasonOf(value: ExactJson | undefined): string | null {
 }
 
 /**
- * Converts answers, each a message that may name its finish reason.
+ * Converts a model's answers, or a single answer, to choices of OpenAI's chat API.
  *
- * @param otherwise finish reason of an answer that names none
+ * @param answers messages, each of which may have a `finish_reason`
+ * @param otherwise finish reason of an answer that has none
  */
 export function choicesOf(answers: ExactJson | undefined, otherwise: string | null): readonly ChatChoice[] {
   const list =

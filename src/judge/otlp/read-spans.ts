@@ -112,7 +112,10 @@ function eventsOf(events: Json | undefined): readonly SpanEvent[] {
   });
 }
 
-/** Returns the message of a failed span: that of its status, or else that of the exception it recorded. */
+/**
+ * Returns the error message of a failed span: from its status, or else from the last exception that it recorded. Null
+ * if the span did not fail.
+ */
 function errorOf(status: Json | undefined, events: readonly SpanEvent[]): string | null {
   const code = isJsonObject(status) ? status["code"] : 0;
   if (code !== 2 && code !== "STATUS_CODE_ERROR") return null;

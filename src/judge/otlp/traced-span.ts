@@ -18,7 +18,7 @@ export interface TracedSpan {
   readonly threadId: string | null;
 }
 
-/** Conventions in the order of preference. The first that finds messages reads the span. */
+/** Conventions in the order of preference. The first convention that finds messages in a span converts the span. */
 const conventions = [aiSdkChat, genAiChat, openLlmetryChat, openInferenceChat, langfuseChat];
 
 /** Attributes with the input and the output of spans that are not requests to a model. */

@@ -5,8 +5,8 @@ import type { ObjectKind } from "../../base/domain/traces/published-object.ts";
 
 export interface ObjectClasses {
   /**
-   * Among the value's classes, the one that derives directly from a root class, such as `AnnotationSpec` or `Model`;
-   * null if unknown.
+   * The class, among the value's class and its ancestors, that derives directly from a root class. Examples are
+   * `AnnotationSpec` and `Model`. Null if unknown.
    */
   readonly base: string | null;
   readonly leaf: string | null;

@@ -1,5 +1,5 @@
-// The rows of a table, packed into two texts. Threads pass a text in constant time, so the cost does not grow with the
-// number of rows.
+// The rows of a table, packed into two texts. Passing two texts to another thread is fast, whereas passing many rows as
+// objects is slow.
 import type { TableRow } from "../../base/domain/traces/traced-table.ts";
 
 export interface PackedRows {

@@ -33,8 +33,8 @@ export interface TracedFiles extends Service {
    */
   receive(content: AsyncIterable<Uint8Array>): Promise<ReceivedBytes>;
   /**
-   * Makes the bytes a file of the project, durably. If the project already has a file with the same bytes, keeps that
-   * file and discards the new bytes.
+   * Stores the received bytes durably as a file of the project. If the project already has a file with the same bytes,
+   * keeps that file and discards the new bytes.
    *
    * @throws ServiceError `invalid`, `forbidden`; `conflict` if the digest differs from the client's; `too_large` if the
    * entity's quota is exhausted

@@ -46,7 +46,7 @@ export interface ReadyReplica {
   readonly facts: ServerFacts;
 }
 
-/** Codes of errors that remain however long one waits. */
+/** Codes of errors that do not go away by waiting. */
 const lastingFaults: ReadonlySet<string> = new Set(["unsupported", "conflict"]);
 
 /** Pause in milliseconds between attempts to reach a server that has not responded yet. */
@@ -121,7 +121,8 @@ export class ReplicaSet {
   /**
    * Waits until a replica admits the request: either the chosen one, or another one that has room earlier.
    *
-   * @throws ServiceError as {@link choose}, `overloaded` if it was not admitted in time; the signal's reason
+   * @throws ServiceError like {@link choose}; also `overloaded` if no replica admitted the request in time
+   * @throws the reason of `signal`, if that aborts
    */
   async enter(request: GenerationRequest, { arrival, tried, signal }: EnterOptions): Promise<EnteredReplica> {
     const { priority, cacheOwner: owner } = request;
@@ -193,7 +194,7 @@ export class ReplicaSet {
       const wasReady = replica.facts !== null;
       await pause(lookMs);
       const isReady = replica.facts !== null;
-      // Since the last probe, failed requests have made the replica leave.
+      // The replica became unreachable during the pause, because requests to it failed.
       if (wasReady && !isReady && !signal.aborted) tellLeft(new Error(replica.fault));
       if (!isReady) await pause(extraBackOffMs(lookMs, replica.absenceCount, secureBytes(1)[0] / 255));
       if (signal.aborted) return;

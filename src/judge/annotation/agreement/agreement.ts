@@ -13,8 +13,8 @@ export interface Agreement {
   /** Number of annotators who answered at least one of these items. */
   readonly annotatorCount: number;
   /**
-   * Observed agreement, from 0 to 1. For each item with two or more answers, this is the share of its answer pairs that
-   * are equal; the field is the mean over these items. Null if no item has two answers.
+   * Observed agreement, from 0 to 1: the mean over all items with two or more answers. The agreement on one item is the
+   * share of equal pairs among its answers. Null if no item has two answers.
    */
   readonly observed: number | null;
   /** Cohen's kappa for exactly two annotators, Fleiss' kappa for more; null if undefined. */

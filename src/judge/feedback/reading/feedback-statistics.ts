@@ -23,8 +23,8 @@ export interface FeedbackStatistics {
   /** Number of records whose type is not among `types`. */
   readonly otherTypesCount: number;
   /**
-   * Share of the matching records that were read for payload statistics; 1 if all were read. `isSampled` chooses the
-   * records of a sample.
+   * Share of the matching records that were read for payload statistics; 1 if all were read. The function `isSampled`
+   * chooses which records are in a sample.
    */
   readonly share: number;
   /** Number of records that were read for payload statistics. */

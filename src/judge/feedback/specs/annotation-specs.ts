@@ -128,7 +128,7 @@ async function findObject(
   return await source.find(projectId, { kind: "object", name, version: versionNamed(digest) });
 }
 
-/** A spec without a schema accepts every value. */
+/** Returns the schema of a spec. If the spec has none, returns the empty schema, which accepts every value. */
 export function fieldSchemaOf(spec: Json): Json {
   return isJsonObject(spec) ? (spec["field_schema"] ?? {}) : {};
 }

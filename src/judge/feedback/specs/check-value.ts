@@ -7,8 +7,8 @@ import { isKeyword } from "./schema-keywords.ts";
 import { valueRules, type Walk } from "./value-rules.ts";
 
 /**
- * Maximum number of times that a keyword is applied; other work counts as an equivalent number. At this limit,
- * validation has taken some tens of milliseconds.
+ * Maximum number of steps of one validation. Applying a keyword is one step; other work counts as several steps if it
+ * takes longer. Reaching the limit takes some tens of milliseconds.
  */
 const stepsMax = 200_000;
 const faultsMax = 20;

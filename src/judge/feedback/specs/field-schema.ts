@@ -201,7 +201,7 @@ function decoded(fragment: string): string {
   }
 }
 
-/** Returns a value of a parsed schema as text; the empty text if it is no text. */
+/** Returns a value of a parsed schema if it is a text; otherwise the empty text. */
 export function textOf(value: Json): string {
   return typeof value === "string" ? value : "";
 }

@@ -1,5 +1,6 @@
-// Validation rules of JSON Schema 2020-12, one for each keyword. A rule reports a fault as a phrase, which a message
-// appends to the value. Through `Walk`, a rule applies inner schemas to inner values.
+// Validation rules of JSON Schema 2020-12, one for each keyword. A rule reports a fault as a phrase, such as
+// `is not of type string`; the message is the value followed by this phrase. Through `Walk`, a rule applies inner
+// schemas to inner values.
 import { isJsonObject, type Json, type JsonObject } from "../../../base/domain/text/json.ts";
 import { canonicalJson } from "../canonical-json.ts";
 import { isMultipleOf } from "./multiples.ts";

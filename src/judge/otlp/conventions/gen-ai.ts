@@ -69,7 +69,7 @@ function genAiUsage(attributes: SpanAttributes): Usage {
   };
 }
 
-/** Instructions are a list of parts, or a text. */
+/** Converts system instructions to messages. The instructions are a list of message parts, or a text. */
 function systemMessages(instructions: ExactJson | undefined): readonly ExactJsonObject[] {
   if (instructions === undefined) return [];
   const isParts =

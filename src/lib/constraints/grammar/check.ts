@@ -1,6 +1,6 @@
-// Checks if Hone serves a constraint, with the reason if not. Also checks for each given instance if a constrained
-// answer could equal it. Works like the engine: computes the mask of the first token, and the next mask after each
-// token of an instance, within the same limits.
+// Checks whether Hone can serve a constraint, and explains a refusal. Also checks for each given instance whether a
+// constrained answer could equal it. Works like the engine: computes the mask of the first token, and the next mask
+// after each token of an instance, within the same limits.
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { Constraint, ConstraintCheck, InstanceCheck, Refusal } from "../../../base/domain/constraint.ts";
 import { parseExactJson } from "../../../base/domain/text/exact-json.ts";

@@ -13,7 +13,7 @@ export interface Compilation {
   readonly expressions: Expressions;
   readonly automaton: Automaton;
   readonly rules: Rules;
-  /** Symbols that depend on a terminal's text, which the parser records for them. */
+  /** Recall symbols, whose productions depend on the text of the terminal before them. */
   readonly recalls: Recalls;
   /** Findings that are no reason to refuse the constraint. */
   readonly notices: Notices;

@@ -1,5 +1,5 @@
-// Notices about a constraint that Hone serves: keywords without effect, unknown formats, and keywords that the schema's
-// draft ignores because their schema has a `$ref`. Reasons for refusing a constraint are not notices.
+// Notices about a constraint that Hone serves: keywords without effect, unknown formats, and keywords beside a `$ref`
+// if the schema's draft ignores them. Reasons for refusing a constraint are not notices.
 import { cut } from "../../../base/domain/service-error.ts";
 
 /** Maximum number of notices of each kind, because notices are sent in a header. Further ones are only counted. */
