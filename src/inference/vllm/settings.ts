@@ -46,7 +46,7 @@ const fixed = {
   lookSeconds: 5,
   /** Timeout for connecting to a vLLM server. */
   connectSeconds: 5,
-  /** Timeout for calls for which a vLLM server computes nothing. */
+  /** Timeout for a vLLM server's response to quick calls, such as health probes, which generate no tokens. */
   answerSeconds: 30,
   /** Timeout for loading an adapter into a vLLM server. */
   adapterSeconds: 120,

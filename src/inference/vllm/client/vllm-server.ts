@@ -35,7 +35,7 @@ export interface VllmServerOptions {
 /** Timeouts in milliseconds. */
 export interface VllmTimeouts {
   readonly connectMs: number;
-  /** Timeout of calls for which the server computes nothing. */
+  /** Timeout for the response to quick calls, such as health probes, which generate no tokens. */
   readonly answerMs: number;
   /** Timeout until the first token. It includes waiting in the server's queue and computing the prompt. */
   readonly firstTokenMs: number;

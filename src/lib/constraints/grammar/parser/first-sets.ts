@@ -140,7 +140,7 @@ export class FirstSets {
     return corners;
   }
 
-  /** Computes if the rule can match the empty text. Also computes this for all rules on which the answer depends. */
+  /** Determines whether the rule can match the empty text. Does the same for all rules on which the result depends. */
   #findEmpty(rule: GrammarSymbol): void {
     const open = new Set([rule]);
     const empty = new Set<GrammarSymbol>();

@@ -119,7 +119,7 @@ export class Machine {
       .map((top) => recalls.textOf(top));
   }
 
-  /** True if a recorded lexeme has begun and at most one text can complete it. */
+  /** True if a lexeme whose text is being recorded has begun, and at most one text can complete it. */
   isScarce(state: ParserState): boolean {
     const { recalls } = this;
     const { lexers, follows } = this.#states[state];

@@ -171,8 +171,8 @@ export class StackTable {
   }
 
   /**
-   * Assigns numbers to the drafts of a strongly connected component. Drafts outside the component that it leads to must
-   * already have numbers.
+   * Assigns numbers to the drafts of a strongly connected component. If one of them refers to a draft outside the
+   * component, that draft must already have a number.
    */
   #number(cycle: readonly Draft[], numbers: Map<Draft, Stacks>): void {
     const places = new Map(cycle.map((draft, index) => [draft, memberAt(index)]));

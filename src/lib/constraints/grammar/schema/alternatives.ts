@@ -18,7 +18,7 @@ export interface Algebra {
 
 /** Unions of at most this size are not simplified further. */
 const fewShapes = 6;
-/** Maximum size of a union whose shapes are not compared pairwise; only duplicates are removed. */
+/** From unions of at most this size, only duplicates are removed. In larger ones, all objects are compared too. */
 const manyShapes = 64;
 /** Cost in steps of serializing a shape and looking it up. */
 const stepsPerName = 4;
