@@ -1,4 +1,5 @@
-// Tests of the commands for models, keys and the server, against a server with in-memory stores and a fake chat service.
+// Tests of the commands for models, keys and the server, against a server with in-memory stores and a fake chat
+// service.
 import assert from "node:assert/strict";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

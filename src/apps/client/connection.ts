@@ -15,7 +15,9 @@ export interface ConnectionOptions {
   readonly baseURL?: string | undefined;
   /** API key; default: HONE_API_KEY. If null, requests have no credentials. */
   readonly apiKey?: string | null | undefined;
-  /** Maximum time in milliseconds during which the server sends nothing, before or within its answer; default 600,000. */
+  /**
+   * Maximum time in milliseconds during which the server sends nothing, before or within its answer; default 600,000.
+   */
   readonly timeout?: number | undefined;
   /** Maximum number of retries of a request that is safe to repeat; default 2. */
   readonly retries?: number | undefined;

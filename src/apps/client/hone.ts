@@ -21,7 +21,9 @@ import { WebhookCalls } from "./calls/webhook-calls.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
 import { findOrCreateModel, type HoneCalls, type Model, type ModelOptions } from "./trained-model.ts";
 
-/** Client of one server. Every call throws HoneError for an unsuccessful answer, and the signal's reason if it aborts. */
+/**
+ * Client of one server. Every call throws HoneError for an unsuccessful answer, and the signal's reason if it aborts.
+ */
 export class Hone extends Calls implements HoneCalls {
   /** Base URL without `/v1`, which other vendors' clients append. */
   readonly baseUrl: string;

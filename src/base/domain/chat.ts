@@ -113,7 +113,9 @@ export interface ChatCalls {
   readonly areParallel: boolean;
   /** True if the constraint does not apply to an answer that calls tools. */
   readonly areExempt: boolean;
-  /** Tools that take a single text and no JSON arguments. The prompt shows each as a function with one text argument. */
+  /**
+   * Tools that take a single text and no JSON arguments. The prompt shows each as a function with one text argument.
+   */
   readonly texts: readonly TextTool[];
 }
 

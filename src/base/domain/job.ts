@@ -315,7 +315,8 @@ export interface JobStore {
    * idempotency key was used before with the same body hash, returns the id of the earlier job.
    *
    * @throws ServiceError `conflict` if the idempotency key was used with another body hash, the data of the repeated or
-   * retried job was removed, another job has taken the feedback or the rollouts, or another server now owns the automatic rule
+   * retried job was removed, another job has taken the feedback or the rollouts, or another server now owns the
+   * automatic rule
    * @throws ServiceError `overloaded` if the number of queued jobs has reached the maximum of the server, the entity or
    * the key
    */
@@ -408,8 +409,8 @@ export interface JobStore {
    * Ends the job successfully. One transaction writes the version or the comparison, the state `succeeded`, the result
    * step and the event `training_ended`.
    *
-   * @throws ServiceError `conflict` if the job is not running for `success.owner`, or if the model already has a version
-   * with this step
+   * @throws ServiceError `conflict` if the job is not running for `success.owner`, or if the model already has a
+   * version with this step
    */
   succeed(id: string, success: JobSuccess): Promise<void>;
   /**

@@ -213,8 +213,8 @@ export interface VersionDeletion {
   /** Steps that were not deleted because they are pinned. */
   readonly pinned: readonly number[];
   /**
-   * Steps that were not deleted because a queued or running job starts from them, a learning cycle uses them, or an open
-   * rollout is pinned to them.
+   * Steps that were not deleted because a queued or running job starts from them, a learning cycle uses them, or an
+   * open rollout is pinned to them.
    */
   readonly inUse: readonly number[];
 }

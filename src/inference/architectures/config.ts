@@ -191,7 +191,9 @@ export interface ModelConfig {
   readonly hasInputNorms: boolean;
   /** True if the outputs of attention and feed-forward are normalised. */
   readonly hasOutputNorms: boolean;
-  /** Normalisation of queries and keys before the rotary embedding: none, each head separately, or all heads together. */
+  /**
+   * Normalisation of queries and keys before the rotary embedding: none, each head separately, or all heads together.
+   */
   readonly queryKeyNorm: "none" | "each-head" | "all-heads";
   /** True if each head of values is normalised, without a weight. */
   readonly hasValueNorm: boolean;

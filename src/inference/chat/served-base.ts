@@ -30,7 +30,9 @@ export interface ServedBase {
   readonly replies: ReplyAbilities;
   /** Numeric precision in which the engine computes; absent for float32. */
   readonly precision?: string;
-  /** Maximum number of tokens in prompt and answer together for which the model was made; the engine may allow fewer. */
+  /**
+   * Maximum number of tokens in prompt and answer together for which the model was made; the engine may allow fewer.
+   */
   readonly contextLength: number;
 }
 

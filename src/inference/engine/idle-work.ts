@@ -10,7 +10,8 @@ const idleMs = 100;
 const firstIdleMs = 1000;
 /**
  * Maximum time in milliseconds until the first call of the model. Before that, the server still loads other models or
- * its own code, which takes precedence over idle work. The server makes the first call itself once all models are loaded.
+ * its own code, which takes precedence over idle work. The server makes the first call itself once all models are
+ * loaded.
  */
 const firstCallMsMax = 30_000;
 

@@ -141,7 +141,9 @@ interface Measured {
   readonly budgetMs: number;
 }
 
-/** A matrix that stays in a core's cache. The row counts are one decoded token, a batch of decoded tokens, and a prompt. */
+/**
+ * A matrix that stays in a core's cache. The row counts are one decoded token, a batch of decoded tokens, and a prompt.
+ */
 const cached: Measured = { shape: [512, 1024], rowCounts: [1, 16, 128], threads: 1, budgetMs: 20 };
 
 /**

@@ -9,7 +9,9 @@ import { dimensionAt } from "./shape-rules.ts";
 /** Number of positions in a piece: half of the granularity of capacities, so that there are at least two pieces. */
 const piecePositions = 32;
 
-/** Returns the dimensions of a cache [B, Hkv, C, K] in pieces: [B, Hkv, 1, C, K], or [B, 1, C/32, 32, K] for one head. */
+/**
+ * Returns the dimensions of a cache [B, Hkv, C, K] in pieces: [B, Hkv, 1, C, K], or [B, 1, C/32, 32, K] for one head.
+ */
 export function cacheDims(
   rows: number,
   kvHeads: number,

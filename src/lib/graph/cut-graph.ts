@@ -1,5 +1,5 @@
-// Cuts a graph into consecutive graphs that are run one after the other, so that only the weights of one of them need to
-// be in memory.
+// Cuts a graph into consecutive graphs that are run one after the other, so that only the weights of one of them need
+// to be in memory.
 import { present } from "../../base/domain/assert.ts";
 import type { Graph, NamedValue, Node, Value } from "./graph.ts";
 import { byteLengthOf } from "./weight-source.ts";

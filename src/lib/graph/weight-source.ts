@@ -2,7 +2,9 @@
 import type { DataType, TensorType } from "./graph.ts";
 import type { DataArrays } from "./tensor.ts";
 
-/** Location of a parameter's bytes, little-endian and row-major: in memory, or in a file starting at `offset` (bytes). */
+/**
+ * Location of a parameter's bytes, little-endian and row-major: in memory, or in a file starting at `offset` (bytes).
+ */
 export type WeightSource<D extends DataType = DataType> =
   | { readonly data: DataArrays[D] }
   | {

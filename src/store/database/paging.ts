@@ -5,8 +5,8 @@ import { fittingCount, type Page, type PageRequest, pageBytesMax } from "../../b
 import { quoted, ServiceError } from "../../base/domain/service-error.ts";
 
 // An auto-increment key would not be suitable, because it is assigned before the commit. So a row that commits later
-// could get a lower number than a row that was already read, and a client that reads pages would never see it. Rows with a
-// parent row take their number from a counter on the parent row, which is locked in the same way.
+// could get a lower number than a row that was already read, and a client that reads pages would never see it. Rows
+// with a parent row take their number from a counter on the parent row, which is locked in the same way.
 
 /** Lists whose rows have no parent row. The counters of these lists are in the table `sequences`. */
 type RootList =

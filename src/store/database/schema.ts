@@ -408,7 +408,9 @@ export interface FeedbackTable {
   readonly content_hash: string;
   /** Payload of the record as JSON. */
   readonly payload: string;
-  /** JSON with the original text fields, if any of them differs from its normalized form; null for nearly all records. */
+  /**
+   * JSON with the original text fields, if any of them differs from its normalized form; null for nearly all records.
+   */
   readonly exact: string | null;
   /** Emoji in the payload, by which queries can find the record; null if there is none. */
   readonly emoji: string | null;

@@ -1,5 +1,5 @@
-// Takes the next action of a reinforcement job: samples answers and submits their training job, or records the result of
-// that job. Each action ends with one write to the database, so that another server can continue after it.
+// Takes the next action of a reinforcement job: samples answers and submits their training job, or records the result
+// of that job. Each action ends with one write to the database, so that another server can continue after it.
 import type { Caller } from "../../base/domain/access.ts";
 import type { UsedModels } from "../../base/domain/fine-tuning/ask-model.ts";
 import type { FineTuningJob, FineTuningStore } from "../../base/domain/fine-tuning/fine-tuning-job.ts";

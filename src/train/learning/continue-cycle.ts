@@ -1,5 +1,5 @@
-// Moves the cycle in progress of a model to its next stage: evaluates the candidate when its job has ended, then promotes
-// or refuses it, and watches the ratings of a promoted version.
+// Moves the cycle in progress of a model to its next stage: evaluates the candidate when its job has ended, then
+// promotes or refuses it, and watches the ratings of a promoted version.
 import { isTerminal } from "../../base/domain/job.ts";
 import type { CycleProgress, LearningCycle } from "../../base/domain/learning/learning-cycle.ts";
 import type { TrainedModel } from "../../base/domain/model.ts";

@@ -1,5 +1,5 @@
-// Chooses the held-out answers or prompts of a learning cycle. The cycle stores them, so that a repeated evaluation uses
-// the same ones.
+// Chooses the held-out answers or prompts of a learning cycle. The cycle stores them, so that a repeated evaluation
+// uses the same ones.
 import type { HeldOutAnswer } from "../../base/domain/learning/learning-cycle.ts";
 import type { LearningOrder } from "../../base/domain/learning/learning-order.ts";
 import type { TrainedModel } from "../../base/domain/model.ts";

@@ -1,5 +1,5 @@
-// Takes the next step of a learning model: judges next messages, starts a cycle, or continues the cycle in progress. Each
-// step ends with one write, so that another server can continue after it.
+// Takes the next step of a learning model: judges next messages, starts a cycle, or continues the cycle in progress.
+// Each step ends with one write, so that another server can continue after it.
 import { isFinalStage } from "../../base/domain/learning/learning-cycle.ts";
 import type { Learning, LearningHold } from "../../base/domain/learning/learning-store.ts";
 import { continueCycle } from "./continue-cycle.ts";

@@ -1,5 +1,5 @@
-// Creates training jobs from finished rollouts: selects the groups, and writes their trajectories as the job's data. The
-// database then stores the job together with its rollouts, each of which belongs to at most one job.
+// Creates training jobs from finished rollouts: selects the groups, and writes their trajectories as the job's data.
+// The database then stores the job together with its rollouts, each of which belongs to at most one job.
 import type { Clock } from "../../base/domain/clock.ts";
 import type { JobCreation, JobDraft } from "../../base/domain/job.ts";
 import type { ModelStore } from "../../base/domain/model.ts";
@@ -66,8 +66,8 @@ interface WrittenGroups {
  * Creates a job that trains on rollouts.
  *
  * @returns the job's id; null if there is nothing to train on
- * @throws ServiceError `not_found` and `conflict` for rollouts that were named but cannot be used; `conflict` if another
- * job took some of the rollouts meanwhile; `too_large` if named rollouts exceed the size of a job
+ * @throws ServiceError `not_found` and `conflict` for rollouts that were named but cannot be used; `conflict` if
+ * another job took some of the rollouts meanwhile; `too_large` if named rollouts exceed the size of a job
  */
 export async function createRolloutJob(
   dependencies: RolloutJobDependencies,

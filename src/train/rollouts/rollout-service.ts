@@ -1,4 +1,5 @@
-// Creates, finds and ends rollouts, and decides which calls they accept. Knows nothing of HTTP; `api/http` authenticates.
+// Creates, finds and ends rollouts, and decides which calls they accept. Knows nothing of HTTP; `api/http`
+// authenticates.
 import { isDeepStrictEqual } from "node:util";
 import type { Caller } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";

@@ -1,5 +1,5 @@
-// Runs the operations of one model one after the other, in the order of their sequence numbers. Operations may arrive in
-// another order, and repeatedly. A client numbers them from 1 without gaps.
+// Runs the operations of one model one after the other, in the order of their sequence numbers. Operations may arrive
+// in another order, and repeatedly. A client numbers them from 1 without gaps.
 import type { Clock } from "../../base/domain/clock.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import type { SessionResult } from "./results.ts";

@@ -1,5 +1,5 @@
-// Authenticates requests by the key of a rollout. Such a key permits only calls of the rollout's model while the rollout
-// is open. The limits of the key that created the rollout apply.
+// Authenticates requests by the key of a rollout. Such a key permits only calls of the rollout's model while the
+// rollout is open. The limits of the key that created the rollout apply.
 import { type Caller, hashSecret, type KeyStore } from "../../../base/domain/access.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { Rollout, RolloutPass } from "../../../base/domain/rollouts/rollout.ts";

@@ -70,8 +70,8 @@ export function ollamaLibraryRoutes(app: FastifyInstance, dependencies: HttpDepe
 /**
  * Deletes a model with its versions, or only the version that the name ends with.
  *
- * @throws ServiceError as `ModelDirectory.find`; `unsupported` for a base model; `conflict` for a version that is pinned
- * or in use
+ * @throws ServiceError as `ModelDirectory.find`; `unsupported` for a base model; `conflict` for a version that is
+ * pinned or in use
  */
 async function deleteModel(
   { directory, models }: Pick<HttpDependencies, "directory" | "models">,

@@ -1,4 +1,5 @@
-// Translates paths in a chat request or text completion to paths in the request of Ollama's API from which it was built.
+// Translates paths in a chat request or text completion to paths in the request of Ollama's API from which it was
+// built.
 import { relocate } from "../field-paths.ts";
 import { chatNames } from "./options.ts";
 

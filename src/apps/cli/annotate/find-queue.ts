@@ -11,7 +11,11 @@ export async function projectNamed(client: Hone, name: string): Promise<string> 
   return `${(await client.server.key()).entity}/${name}`;
 }
 
-/** Splits a queue name into its project and its last part. @throws ServiceError `invalid` for a name without a project */
+/**
+ * Splits a queue name into its project and its last part.
+ *
+ * @throws ServiceError `invalid` for a name without a project
+ */
 export async function splitName(
   client: Hone,
   name: string,

@@ -37,7 +37,9 @@ export function padded(text: string, width: number): string {
   return text + " ".repeat(Math.max(0, width - displayWidth(text)));
 }
 
-/** Splits text into lines of at most `width` cells, broken at spaces; only a word longer than a line is broken within. */
+/**
+ * Splits text into lines of at most `width` cells, broken at spaces; only a word longer than a line is broken within.
+ */
 export function wrapped(text: string, width: number): readonly string[] {
   return text.split("\n").flatMap((line) => wrappedLine(line, Math.max(2, width)));
 }

@@ -15,7 +15,9 @@ function local(path: string): PackageSource {
   return { dependency: `file:${path.replaceAll("\\", "/")}`, localPath: path };
 }
 
-/** Creates an installation of the package in a project, with the given records, and returns the installation's folder. */
+/**
+ * Creates an installation of the package in a project, with the given records, and returns the installation's folder.
+ */
 function installation(
   project: string,
   records: { readonly dependency?: string; readonly npm?: object },

@@ -30,7 +30,11 @@ export class ServerSampler {
     this.#clock = clock;
   }
 
-  /** Returns a sample of the server. @throws HoneError if the server does not answer; the signal's reason if it aborts */
+  /**
+   * Returns a sample of the server.
+   *
+   * @throws HoneError if the server does not answer; the signal's reason if it aborts
+   */
   async take(signal: AbortSignal): Promise<Snapshot> {
     const { server, baseUrl } = this.#client;
     const options = { signal, timeout, retries: 0 };

@@ -98,7 +98,11 @@ export class RecordedTrajectory implements LibraryAccess {
     });
   }
 
-  /** Returns a chat completion of the model, without any library. @throws HoneError if the server refuses the request */
+  /**
+   * Returns a chat completion of the model, without any library.
+   *
+   * @throws HoneError if the server refuses the request
+   */
   readonly chat = async (body: Omit<ChatCompletionRequest, "model" | "stream">): Promise<ChatCompletion> => {
     const response = await this.fetch(`${this.baseURL}/chat/completions`, {
       method: "POST",
@@ -140,7 +144,8 @@ export class RecordedTrajectory implements LibraryAccess {
   /**
    * Ends the rollout, and reads its calls from the server. Further calls of the model fail.
    *
-   * @throws HoneError `nothing_recorded` if the model was not called, or if the server could not keep an answer's tokens
+   * @throws HoneError `nothing_recorded` if the model was not called, or if the server could not keep an answer's
+   * tokens
    */
   async end(): Promise<void> {
     const { trajectories, calls_without_tokens: lost } = await this.#options.end();

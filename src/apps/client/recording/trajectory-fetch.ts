@@ -1,5 +1,5 @@
-// A `fetch` for the calls of a trajectory, for any library that accepts one. It sends calls of the trajectory's model to
-// the rollout, with defaults and a seed, and all other requests to the server. Answers pass through unchanged.
+// A `fetch` for the calls of a trajectory, for any library that accepts one. It sends calls of the trajectory's model
+// to the rollout, with defaults and a seed, and all other requests to the server. Answers pass through unchanged.
 
 /** Type of the `fetch` that libraries accept. */
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;

@@ -22,7 +22,8 @@ const toolsMax = 1024;
 /**
  * Returns the tools of an MCP server.
  *
- * @param source a command that starts the server, the server's address, or a connected client, which `close` leaves open
+ * @param source a command that starts the server, the server's address, or a connected client, which `close` leaves
+ * open
  * @throws HoneError `tools_failed` if the server cannot be used, `missing_package`, or `invalid` for an option
  */
 export async function mcpTools(source: McpSource, options: McpToolsOptions = {}): Promise<ToolSet> {

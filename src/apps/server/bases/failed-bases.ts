@@ -55,7 +55,9 @@ export function requireOne(bases: readonly LoadableBase[], failed: readonly Fail
   throw new ServiceError({ code: "unavailable", message });
 }
 
-/** Removes the model's parent folders from a reason. Clients need not know the operator's paths, and the log has them. */
+/**
+ * Removes the model's parent folders from a reason. Clients need not know the operator's paths, and the log has them.
+ */
 function withoutFolders(text: string, folder: string): string {
   const whole = resolve(folder);
   return text.replaceAll(`${dirname(whole)}${sep}`, "").replaceAll(whole, basename(whole));

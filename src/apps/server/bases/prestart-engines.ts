@@ -40,7 +40,9 @@ export function prestartEngines(config: HoneConfig, limits: EngineLimits): void 
   for (const opening of openings.slice(0, count)) startEngineAhead(opening);
 }
 
-/** Returns the options for opening each model, default first; null for a model that cannot be opened without writing. */
+/**
+ * Returns the options for opening each model, default first; null for a model that cannot be opened without writing.
+ */
 function openingsOf({ server, engine }: HoneConfig, limits: EngineLimits): readonly (ModelOpening | null)[] {
   const { data, model: named, defaultModel, quantize: quantization } = server;
   const folder = new ServerFolder({ root: data, server: () => "" });

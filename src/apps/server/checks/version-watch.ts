@@ -17,7 +17,9 @@ export interface VersionWatchDependencies {
   readonly readVersion: () => Promise<DatabaseVersion | null>;
   /** True if several servers may use the database; false if its version cannot change while this server runs. */
   readonly isForMany: boolean;
-  /** Called once, with an error `unsupported`, when this program no longer supports the database; the watch then ends. */
+  /**
+   * Called once, with an error `unsupported`, when this program no longer supports the database; the watch then ends.
+   */
   readonly onOutdated: (reason: ServiceError) => void;
   readonly clock: Clock;
   readonly logger: Logger;

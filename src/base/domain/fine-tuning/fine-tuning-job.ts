@@ -60,7 +60,9 @@ export interface FineTuningJob extends Owned {
 export interface FineTuningFilter {
   /** Entity and project whose jobs are selected; null to select the jobs of all entities. */
   readonly reach: Owned | null;
-  /** Pairs that a job's metadata must contain. An empty object matches every job; null matches jobs without metadata. */
+  /**
+   * Pairs that a job's metadata must contain. An empty object matches every job; null matches jobs without metadata.
+   */
   readonly metadata: Readonly<Record<string, string>> | null;
 }
 

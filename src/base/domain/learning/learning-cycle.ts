@@ -1,5 +1,5 @@
-// Cycles of a model that learns while it is used. A cycle records the signals of its job, the evaluation of the candidate
-// version that the job made, and the decision.
+// Cycles of a model that learns while it is used. A cycle records the signals of its job, the evaluation of the
+// candidate version that the job made, and the decision.
 import type { LearningOrder, LearningSignal } from "./learning-order.ts";
 
 /**

@@ -102,8 +102,8 @@ function chosenExperts(
 }
 
 /**
- * Sums results [T, A, D] with factors [T, 1, A]. The factors 2 and 1/2 change no bit. They prevent the runtime from using
- * its kernel for single rows, whose order of sums may depend on the number of tokens.
+ * Sums results [T, A, D] with factors [T, 1, A]. The factors 2 and 1/2 change no bit. They prevent the runtime from
+ * using its kernel for single rows, whose order of sums may depend on the number of tokens.
  */
 function weightedSum(builder: GraphBuilder, factors: Value, results: Value): Value {
   const sum = builder.matMul(builder.multiply(factors, 2), results, { alpha: 0.5 });

@@ -34,8 +34,8 @@ export function convolutionPath({ layers, architecture }: ModelConfig, layer: nu
 }
 
 /**
- * Returns the number of channels of a layer's convolution. In a layer with a delta rule or Mamba-2, one convolution covers
- * queries, keys and values.
+ * Returns the number of channels of a layer's convolution. In a layer with a delta rule or Mamba-2, one convolution
+ * covers queries, keys and values.
  */
 export function convolutionWidth({ layers, width, delta, mamba }: ModelConfig, layer: number): number {
   const { kind } = layers[layer];

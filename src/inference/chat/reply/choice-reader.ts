@@ -130,8 +130,8 @@ function utf8(text: string): readonly number[] {
 
 export interface AnswerReader {
   /**
-   * Takes tokens in order, up to the answer's end. `isComplete` is true once a stop string, or the last tool call that the
-   * request permits, has ended the answer. The caller must pass no more tokens after that.
+   * Takes tokens in order, up to the answer's end. `isComplete` is true once a stop string, or the last tool call that
+   * the request permits, has ended the answer. The caller must pass no more tokens after that.
    */
   take(tokens: readonly GeneratedToken[]): ChoicePiece & ReplyPiece & { readonly isComplete: boolean };
   /** Returns the output that `take` held back. Must be called once the engine has ended the answer. */

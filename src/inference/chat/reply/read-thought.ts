@@ -1,5 +1,5 @@
-// Reads a model's thought between two marks, such as `<think>` and `</think>`. Line breaks around the thought and before
-// the answer are layout, which is part of neither.
+// Reads a model's thought between two marks, such as `<think>` and `</think>`. Line breaks around the thought and
+// before the answer are layout, which is part of neither.
 import { isNewline, readUntil, takesAfterBlanks, type Cursor, type Reading } from "./cursor.ts";
 import type { ReplyPieces } from "./reply-pieces.ts";
 

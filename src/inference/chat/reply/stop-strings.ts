@@ -90,8 +90,8 @@ function isLowSurrogate(text: string, at: number): boolean {
 }
 
 // Searches texts for many stop strings at the same time, with the automaton of Aho and Corasick (Communications of the
-// ACM, 1975). Its cost per UTF-16 unit does not depend on the number of stop strings. Because stop strings may have millions
-// of characters, states are created only when needed, and discarded when there are too many.
+// ACM, 1975). Its cost per UTF-16 unit does not depend on the number of stop strings. Because stop strings may have
+// millions of characters, states are created only when needed, and discarded when there are too many.
 
 /** State of scanning one text, after some of its characters. */
 interface StopState {

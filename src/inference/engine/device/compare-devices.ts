@@ -12,7 +12,9 @@ import { createGraphRunner } from "../graph-runner.ts";
 const promptLengths = [5, 150];
 /** Number of tokens of the longer prompt that are computed in a second call. */
 const laterLength = 70;
-/** Tolerance, as a fraction of the greatest logit. Adding float32 values in another order changes sums by about 1e-5. */
+/**
+ * Tolerance, as a fraction of the greatest logit. Adding float32 values in another order changes sums by about 1e-5.
+ */
 const toleranceShare = 1e-3;
 
 /**

@@ -28,8 +28,8 @@ import {
 } from "./row-parts.ts";
 
 /**
- * Format of exported files: `peft` for libraries that load adapters, `merged` for libraries that load models, and `gguf`
- * and `gguf-adapter` for llama.cpp and Ollama.
+ * Format of exported files: `peft` for libraries that load adapters, `merged` for libraries that load models, and
+ * `gguf` and `gguf-adapter` for llama.cpp and Ollama.
  */
 export type ExportFormat = "peft" | "merged" | "gguf" | "gguf-adapter";
 

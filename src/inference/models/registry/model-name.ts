@@ -12,8 +12,8 @@ export interface ModelReference {
 
 /**
  * Parses `name`, `project/name`, `entity/project/name` or `<scheme>:///entity/project/name` (also with two slashes),
- * each optionally followed by `:stepN` or `:latest`, and names of fine-tuned models (`ft:…`). Returns null for any other
- * text. The scheme is arbitrary, or the literal text `<scheme>` from the interface document.
+ * each optionally followed by `:stepN` or `:latest`, and names of fine-tuned models (`ft:…`). Returns null for any
+ * other text. The scheme is arbitrary, or the literal text `<scheme>` from the interface document.
  */
 export function parseModelName(text: string): ModelReference | null {
   const fineTuned = parseFineTunedName(text);

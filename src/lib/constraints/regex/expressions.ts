@@ -478,7 +478,9 @@ export class Expressions {
     return opposite;
   }
 
-  /** Moves complements inwards (De Morgan) to reduce nesting: into intersections, and into unions that are not plain. */
+  /**
+   * Moves complements inwards (De Morgan) to reduce nesting: into intersections, and into unions that are not plain.
+   */
   #opposite(part: Expression, node: ExpressionNode): Expression {
     if (node.kind === "and") return this.or(...node.parts.map((inner) => this.not(inner)));
     if (node.kind === "or" && !this.isPlain(part)) {

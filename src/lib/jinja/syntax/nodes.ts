@@ -1,5 +1,5 @@
-// The syntax tree of a template, whose nodes store their lines. Also finds the names of unknown filters and tests in it,
-// and the names of variables that macros read.
+// The syntax tree of a template, whose nodes store their lines. Also finds the names of unknown filters and tests in
+// it, and the names of variables that macros read.
 import type { Operator } from "../values/arithmetic.ts";
 import type { Order } from "../values/compare.ts";
 import { TemplateFault } from "../fault.ts";

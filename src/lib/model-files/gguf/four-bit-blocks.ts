@@ -4,7 +4,9 @@ import { readTensorBytes, storedRowOf, type StoredTensor } from "../stored-tenso
 import { sixBitMinimum, sixBitScale } from "./block-types.ts";
 import { half } from "./half-lookup.ts";
 
-/** Blocks of four-bit codes. Weight k of row n is (code − 8) · scale + offset, with the scale and offset of its block. */
+/**
+ * Blocks of four-bit codes. Weight k of row n is (code − 8) · scale + offset, with the scale and offset of its block.
+ */
 export interface FourBitBlocks {
   /** Codes [N, K/32, 16], two per byte, the first in the lower half. */
   readonly codes: Uint8Array;

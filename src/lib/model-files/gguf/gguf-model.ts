@@ -153,7 +153,9 @@ export function isDerivedFromGguf(folder: string): boolean {
   return existsSync(join(folder, pointerName));
 }
 
-/** Returns the weight files of a folder that {@link writeGgufFolder} wrote, in their order; null for any other folder. */
+/**
+ * Returns the weight files of a folder that {@link writeGgufFolder} wrote, in their order; null for any other folder.
+ */
 export function ggufFilesOf(folder: string): readonly string[] | null {
   return isDerivedFromGguf(folder) ? partsOf(folder, readPointer(folder)) : null;
 }

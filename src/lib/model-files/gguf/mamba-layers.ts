@@ -1,5 +1,5 @@
-// Layers with Mamba-2 in GGUF files of Granite 4 and Nemotron-H: names of tensors, and fields of config.json. Converters
-// write the decay A itself, and give some tensors an additional axis.
+// Layers with Mamba-2 in GGUF files of Granite 4 and Nemotron-H: names of tensors, and fields of config.json.
+// Converters write the decay A itself, and give some tensors an additional axis.
 import type { StoredTensor } from "../stored-tensor.ts";
 import type { GgufMetadata } from "./metadata.ts";
 

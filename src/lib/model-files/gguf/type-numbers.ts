@@ -10,7 +10,10 @@ export type GgufValue =
   | readonly number[]
   | readonly boolean[];
 
-/** Numbers of the types of single values. A list has {@link listTypeNumber}, followed by the number of its entries' type. */
+/**
+ * Numbers of the types of single values. A list has {@link listTypeNumber}, followed by the number of its entries'
+ * type.
+ */
 export const valueTypeNumbers = {
   uint8: 0,
   int8: 1,

@@ -284,8 +284,8 @@ async function open({ endpoint, isPathStyle }: BucketPlace): Promise<S3> {
       // Makes the library try only once, because this client itself retries. An attempt of this client also includes
       // reading the response body.
       maxAttempts: 1,
-      // Turns off the library's additional checksums: stored data has its own hashes, and not every store supports these
-      // checksums.
+      // Turns off the library's additional checksums: stored data has its own hashes, and not every store supports
+      // these checksums.
       requestChecksumCalculation: "WHEN_REQUIRED",
       responseChecksumValidation: "WHEN_REQUIRED",
       requestHandler: {

@@ -1,5 +1,5 @@
-// Stores the cycles of learning models. A change of a cycle's stage, the change of its candidate version and the webhook
-// event are one transaction.
+// Stores the cycles of learning models. A change of a cycle's stage, the change of its candidate version and the
+// webhook event are one transaction.
 import type { Kysely, Transaction } from "kysely";
 import type { CycleProgress, LearningCycle } from "../../../base/domain/learning/learning-cycle.ts";
 import type { LearningOrigin, LearningStore } from "../../../base/domain/learning/learning-store.ts";

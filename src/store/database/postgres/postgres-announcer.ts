@@ -20,7 +20,8 @@ const stopMsMax = 1000;
 const probeMs = 10_000;
 const answerMs = 5000;
 /**
- * Pause in milliseconds after a lost connection. It starts at `firstPauseMs`, doubles each time, and is at most `longestPauseMs`.
+ * Pause in milliseconds after a lost connection. It starts at `firstPauseMs`, doubles each time, and is at most
+ * `longestPauseMs`.
  */
 const firstPauseMs = 50;
 const longestPauseMs = 2000;

@@ -4,7 +4,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../../../base/domain/clock.ts";
 
 /**
- * Pause between probes in milliseconds. It starts at `firstPauseMs`, doubles each time, and is at most `longestPauseMs`.
+ * Pause between probes in milliseconds. It starts at `firstPauseMs`, doubles each time, and is at most
+ * `longestPauseMs`.
  */
 const firstPauseMs = 20;
 const longestPauseMs = 1000;

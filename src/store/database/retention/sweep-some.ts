@@ -68,7 +68,9 @@ function modelOf({ modelId }: KeptRow): readonly (readonly [string, number])[] {
   return modelId === null ? [] : [[modelId, 0]];
 }
 
-/** Finds the first position at or after `from` at which rows may have to be removed; null if no such position follows. */
+/**
+ * Finds the first position at or after `from` at which rows may have to be removed; null if no such position follows.
+ */
 async function surplusAt(
   transaction: Transaction<Schema>,
   kept: KeptRows,

@@ -19,7 +19,9 @@ export interface SqliteOptions {
   readonly dataFolder?: string;
 }
 
-/** Opens a SQLite database for one server at a time. The first query throws `conflict` if another server has the lock. */
+/**
+ * Opens a SQLite database for one server at a time. The first query throws `conflict` if another server has the lock.
+ */
 export function openSqlite({
   file,
   isShared = false,

@@ -29,7 +29,8 @@ class Turns {
 }
 
 /**
- * Pause in milliseconds between attempts. It starts at `firstPauseMs`, doubles each time, and is at most `longestPauseMs`.
+ * Pause in milliseconds between attempts. It starts at `firstPauseMs`, doubles each time, and is at most
+ * `longestPauseMs`.
  */
 const firstPauseMs = 1;
 const longestPauseMs = 25;

@@ -14,7 +14,9 @@ import { ScratchArtifacts } from "./scratch-artifacts.ts";
 /** Nice value (scheduling priority) of the process, so that the serving process gets the CPU cores first. */
 const niceness = 10;
 
-/** Interval in milliseconds between heartbeats, which the process sends when the computation lets the event loop run. */
+/**
+ * Interval in milliseconds between heartbeats, which the process sends when the computation lets the event loop run.
+ */
 const heartbeatMs = 5000;
 
 serveParent<SessionProtocol>(async (load, emit) => {

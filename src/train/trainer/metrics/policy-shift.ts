@@ -5,7 +5,9 @@ import type { OptimizerBatch } from "../data/optimizer-batches.ts";
 import type { JobResult } from "../plans/plan.ts";
 import { behaviorMetrics } from "./policy-metrics.ts";
 
-/** Divergence of the new version from the policy before the job, in nats per token; null if it could not be measured. */
+/**
+ * Divergence of the new version from the policy before the job, in nats per token; null if it could not be measured.
+ */
 export interface PolicyShift {
   readonly k1: number;
   readonly k3: number;

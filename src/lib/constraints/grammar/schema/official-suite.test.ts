@@ -49,7 +49,9 @@ const unwritten: readonly string[] = [
   '"joe.bloggs@[IPv6:::1]"',
 ];
 
-/** Compiles a schema to its language. Returns the keyword if the schema is refused, and null if no value satisfies it. */
+/**
+ * Compiles a schema to its language. Returns the keyword if the schema is refused, and null if no value satisfies it.
+ */
 function read(schema: Json): string | Language | null {
   try {
     return readLanguage(jsonSchema(schema), defaultGrammarLimits);

@@ -62,8 +62,8 @@ class TagCompiler {
   }
 
   /**
-   * Returns the productions of a format, without those that match no text. If the format closes its tag, each production
-   * also contains an end of the tag.
+   * Returns the productions of a format, without those that match no text. If the format closes its tag, each
+   * production also contains an end of the tag.
    */
   #written(format: Format, around: Surroundings): Productions {
     switch (format.kind) {

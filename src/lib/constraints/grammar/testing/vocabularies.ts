@@ -22,7 +22,9 @@ export function vocabularyOfFile(path: string): TokenTrie {
   return buildTokenTrie({ bytes: tokensOfFile(path) });
 }
 
-/** Returns the bytes of each token in a `tokenizer.json` file, by id; null for added tokens, which are control tokens. */
+/**
+ * Returns the bytes of each token in a `tokenizer.json` file, by id; null for added tokens, which are control tokens.
+ */
 export function tokensOfFile(path: string): Tokens {
   return tokensOf(JSON.parse(readFileSync(path, "utf8")) as TokenizerFile);
 }

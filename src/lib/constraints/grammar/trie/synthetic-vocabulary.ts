@@ -51,7 +51,9 @@ const moreJsonSeams = [
 ];
 const seams = [...jsonSeams, ...moreJsonSeams, "\\u00", "\\u", "null", "true", "false", '":null', '":true,"'];
 
-/** Character ranges of scripts, each with its frequency; `hasBlanks` is true if the script separates words by blanks. */
+/**
+ * Character ranges of scripts, each with its frequency; `hasBlanks` is true if the script separates words by blanks.
+ */
 const scripts = [
   { first: 0x430, last: 0x44f, weight: 8, hasBlanks: true },
   { first: 0x4e00, last: 0x9fff, weight: 8, hasBlanks: false },

@@ -28,7 +28,9 @@ const controlEscapes: Readonly<Record<string, number>> = { t: 9, n: 10, v: 11, f
 export interface ClassSource {
   readonly reader: Reader;
   readonly budget: StepBudget;
-  /** Adds the other-case variants of each character if the pattern ignores case; otherwise returns the set unchanged. */
+  /**
+   * Adds the other-case variants of each character if the pattern ignores case; otherwise returns the set unchanged.
+   */
   readonly fold: (set: CodePoints) => CodePoints;
 }
 

@@ -1,5 +1,6 @@
 // Encodes weights as Q6_K, the type of output projections in files whose other weights have four bits. Every step is
-// rounded to float32 in the order of llama.cpp's reference quantizer (`quantize_row_q6_K_ref`), so the bytes are the same.
+// rounded to float32 in the order of llama.cpp's reference quantizer (`quantize_row_q6_K_ref`), so the bytes are the
+// same.
 import { float16ToFloat32, float32ToFloat16 } from "../../half-floats.ts";
 
 /** Number of weights in a block of Q6_K, in groups of 16 with a scale each. */

@@ -1,5 +1,5 @@
-// Describes a tokenizer that was converted from SentencePiece (BPE with tokens for bytes) as the keys of a GGUF file, as
-// llama.cpp's converter writes them from tokenizer.model. A score is derived from the order of the tokens.
+// Describes a tokenizer that was converted from SentencePiece (BPE with tokens for bytes) as the keys of a GGUF file,
+// as llama.cpp's converter writes them from tokenizer.model. A score is derived from the order of the tokens.
 import { tokenKinds } from "../gguf-tokenizer.ts";
 import type { TypedMetadata, TypedValue } from "../type-numbers.ts";
 import { addedTokensOf, looksSpecial, modelOf } from "./written-tokenizer.ts";

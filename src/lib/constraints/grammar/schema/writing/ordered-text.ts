@@ -25,7 +25,10 @@ class OrderedTexts {
     this.#plans = plans;
   }
 
-  /** Returns the text of a value that fits one of the goals; null if it fits none. Checks names and scalars, nothing else. */
+  /**
+   * Returns the text of a value that fits one of the goals; null if it fits none. Checks names and scalars, nothing
+   * else.
+   */
   fitting(goals: readonly Goal[], value: ExactJson): string | null {
     for (const goal of goals) {
       const text = typeof value === "object" ? this.#remembered(goal, value) : this.#ofGoal(goal, value);
