@@ -658,7 +658,7 @@ function lists(url: string, { entity, project, name, modelId }: Things): readonl
   return [...queries, all, `${all}&after=`].map((query) => get(`${url}?${query}`, 200));
 }
 
-/** Returns names of another entity's models, in the forms that a chat accepts, with the expected status of each. */
+/** Returns names of another entity's models in several forms, each with the status that a chat with it must get. */
 export function modelNames(
   other: Things,
 ): readonly (Pick<Attempt, "status" | "statusOfNone"> & { name: string })[] {

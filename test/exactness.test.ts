@@ -1,6 +1,6 @@
 // A short form of tools/bench/exact.ts, which compares hundreds of requests on real weights. This test sends a few
-// requests to the built-in model, and to tiny models of other families; a sample uses a single precision and one of
-// these models.
+// requests to the built-in model, and to tiny models of other families. In `npm test`, it uses a single precision and
+// one of these models.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Quantization } from "../src/base/domain/model.ts";

@@ -1,5 +1,5 @@
-// Tests tools over HTTP for a model with `chat.toolCalls` set to `generic`, whose chat template is not asked to render
-// them.
+// Tests tools over HTTP for a model with `chat.toolCalls` set to `generic`. The chat template of this model does not
+// render the tools.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { call, serverOfFile } from "./running-server.ts";

@@ -64,8 +64,8 @@ function folderOf(file: string): string {
 }
 
 /**
- * Returns inputs for models with convolutions: the rows in which the sequence's last positions are, and with
- * recurrences also its length.
+ * Returns inputs for models with convolutions: the rows of the sequence's last positions. Models with recurrences also
+ * get the sequence's length.
  */
 function rowEnds(config: ModelConfig, count: number): Readonly<Record<string, Tensor>> {
   const { convolution } = config;
@@ -258,7 +258,8 @@ test("refuses keys and tensors that would change the results, naming them and th
 });
 
 test("reads which layers of Qwen3.5 are recurrent from the flags in newer files", async () => {
-  // The flags say the same as the interval of the recorded files, which these files contradict.
+  // The flags mean the same as the interval in the recorded files. The interval in these files contradicts the flags,
+  // and the flags must win.
   for (const family of ["qwen35", "qwen35moe"] as const) {
     const keys = { full_attention_interval: 7, "attention.recurrent_layers": [true, false, true, false] };
     const file = writeCase(scratch, {

@@ -14,7 +14,7 @@ export const gaugesUnderWay: readonly string[] = [
   "hone_job_event_streams",
 ];
 
-/** Time limit for work to end whose client has just disconnected. */
+/** Time limit in milliseconds within which work must end after its client has disconnected. */
 const deadlineMs = 20_000;
 
 /** @returns one line for each gauge that is missing or does not become 0 */

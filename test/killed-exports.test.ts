@@ -1,5 +1,5 @@
-// Tests commands that write a server's data to a file and are killed or cut off midway: no file has the requested
-// name, and an interrupted feedback export can be resumed.
+// Tests commands that write a server's data to a file, and are killed or cut off midway. No file with the requested
+// name may exist afterwards, and an interrupted feedback export can be resumed.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";

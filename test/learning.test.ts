@@ -86,7 +86,7 @@ class Learner {
     return (await this.send("GET", `${this.path}/cycles`)).data;
   }
 
-  /** Waits until the newest cycle is in the stage. */
+  /** Waits until the newest cycle is in this stage. */
   reaches(stage: string): Promise<any> {
     return eventually(stage, async () => {
       const [cycle] = await this.cycles();

@@ -149,8 +149,8 @@ async function withSession<T>(
 }
 
 /**
- * Returns inputs for models with convolutions: the rows in which each sequence's last positions are, and with delta
- * rules also its length. Returns no inputs for other models.
+ * Returns inputs for models with convolutions: the rows of each sequence's last positions. Models with delta rules also
+ * get the sequence's length. Other models get no inputs.
  */
 function rowEnds(
   config: ModelConfig,

@@ -1,5 +1,4 @@
-// The program as a later build would be, for tests: it has one more migration of the database, which only adds to the
-// database.
+// For tests: the program as a later build. It has one more migration step, which only adds to the database.
 import { type Step, steps } from "../src/store/database/migrations/steps.ts";
 
 const tables = "access_keys feedback jobs model_versions models recorded_completions servers".split(" ");

@@ -1,10 +1,10 @@
-// Attempts on the routes of Ollama's API, as in `entity-routes`.
+// Attempts to access another entity's models through the routes of Ollama's API. See `entity-routes`.
 import { answers, type Attempt, get, modelNames, post } from "./entity-routes.ts";
 import type { Things } from "./two-entities.ts";
 
 const hi = { stream: false, options: { num_predict: 1 } };
 
-/** Returns attempts on another entity's models. */
+/** Returns requests that try to access another entity's models. */
 export function ollamaAttempts(other: Things): Readonly<Record<string, readonly Attempt[]>> {
   const named = (url: string, body: object = {}): readonly Attempt[] =>
     modelNames(other).map(({ name, ...status }) => ({

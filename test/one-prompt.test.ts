@@ -22,14 +22,15 @@ const root = "test/fixtures/goldens/models";
 const tokenizer = await loadTokenizer(`${root}/qwen3`);
 const vocabularySize = 512;
 
-/** Templates that use what the golden ones do not: parts, tool calls, whole messages and thinking. */
+/** Templates with features that the golden templates do not use: parts, tool calls, whole messages and thinking. */
 const sources: Readonly<Record<string, string>> = {
   "loops over parts":
     "{% for m in messages %}<{{ m.role }}>{% for p in m.content %}[{{ p.type }}:{{ p.text }}]{% endfor %}{% endfor %}",
   "shows calls and names":
     "{% for m in messages %}<{{ m.role }} {{ m.name }} {{ m.tool_call_id }}>{{ m.content }}" +
     "{% for c in m.tool_calls or [] %}{{ c | tojson }}{% endfor %}{% endfor %}",
-  // Mentions content in a comment, since continuing a message is refused for a template that does not.
+  // The comment mentions `content`, because the server refuses to continue a message if the template does not mention
+  // it.
   "shows whole messages": "{# content and all #}{% for m in messages %}{{ m | tojson }}{% endfor %}",
   "shows all other variables":
     "{{ messages | length }}{{ documents | tojson }}{{ [reasoning_effort | d, enable_thinking | d, mine | d] | tojson }}" +
@@ -79,8 +80,8 @@ function servedPrompt(body: JsonObject, template: ChatTemplate): readonly number
 }
 
 /**
- * Returns the prompt before the answer of a conversation that was recorded without prompt ids, rendered from the other
- * fields of its request.
+ * Returns the prompt before the answer of a conversation. The conversation was recorded without prompt ids, so the
+ * prompt is rendered from the other fields of its request.
  */
 function trainedPrompt(
   { messages, tools: given, ...asked }: JsonObject,

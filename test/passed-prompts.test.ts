@@ -222,7 +222,7 @@ test("a proxy in front of both servers answers like the second server, with and 
   assert.equal(refused.status, 422);
 });
 
-/** Starts a peer at an allowed address that can alter the real server's responses. */
+/** Starts a peer at an allowed address. It can alter the responses of the real server. */
 async function fakePeer(
   answer: (...parts: Parameters<RequestListener>) => unknown,
 ): Promise<{ readonly url: string; readonly params: (real: any) => object }> {

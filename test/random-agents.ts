@@ -142,7 +142,7 @@ function messages({ anthropic_base_url: baseURL, api_key: authToken }: Session):
   };
 }
 
-/** Calls `use` with the agent of one of the APIs. */
+/** For each API, a function that calls `use` with an agent of this API. */
 export const apis: readonly ((session: Session, use: UseOfAgent) => Promise<void>)[] = [
   (session, use) => use(chat(session)),
   (session, use) => use(completions(session)),

@@ -1,5 +1,5 @@
-// Tests random agents: sessions of several turns over four APIs, streamed and not, with tools, parallel calls and
-// rewritten histories. A job trains on exactly the tokens that the model sampled, each in its own context.
+// Tests random agents: sessions of several turns over four APIs, with and without streaming, with tools, parallel calls
+// and rewritten histories. A job trains on exactly the tokens that the model sampled, each in its own context.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Random, seededRandom } from "../src/base/domain/random.ts";

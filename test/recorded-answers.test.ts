@@ -1,5 +1,5 @@
-// Tests over HTTP how a request controls whether its answer is recorded: feedback on the answer finds a recording or
-// does not.
+// Tests over HTTP how a request controls whether its answer is recorded. Feedback on the answer shows whether there is
+// a recording.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Hone } from "../src/apps/client/hone.ts";

@@ -9,7 +9,7 @@ const server = serverOfFile({ flags: toolModel });
 const agentCount = 50;
 const fixed = "my-fixed-id";
 
-/** Calls the model with the fixed id, in the header or, for odd agents, in the body. */
+/** Calls the model with the fixed id. The id is in the header or, for agents with odd numbers, in the body. */
 async function ask(model: string, agent: number, session: Session | null, turn: number) {
   const body = { model, messages: [{ role: "user", content: `${agent} ${turn}` }], max_tokens: 2 };
   const url = session === null ? "/v1" : new URL(session.base_url).pathname;

@@ -1,5 +1,5 @@
-// Tests rollouts with the official SDKs on a running server: agents of four APIs, streamed and not, with tools and in
-// parallel. Compares the tokens of training data with the recorded ones.
+// Tests rollouts with the official SDKs on a running server: agents of four APIs, with and without streaming, with
+// tools and in parallel. Compares the tokens of training data with the recorded ones.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ interface Session {
 const server = serverOfFile({ flags: toolModel });
 let registered: Promise<string> | null = null;
 
-/** Registers the model of this file with the first call. */
+/** Returns the id of this file's model, which the first call registers. */
 const modelOf = (): Promise<string> => (registered ??= registerModel(server(), "agent"));
 
 const path = async (rest = ""): Promise<string> => `/v1/preview/models/${await modelOf()}/rollouts${rest}`;
@@ -41,7 +41,7 @@ const openaiOf = ({ base_url: baseURL, api_key: apiKey }: Session): OpenAI =>
 const anthropicOf = ({ anthropic_base_url: baseURL, api_key: authToken }: Session): Anthropic =>
   new Anthropic({ baseURL, authToken, apiKey: null, maxRetries: 0 });
 
-/** An agent: asks, and appends the answer and another question in the way of its API. */
+/** An agent: asks questions, and appends each answer and the next question in the form of its API. */
 type Agent = (session: Session, turns: number, streams: boolean) => Promise<void>;
 
 const questions = ["Who are you?", "Why?", "Say more, and say it slowly.", "Go on."];
@@ -285,7 +285,10 @@ async function run(...words: readonly string[]) {
   return { status, out, err };
 }
 
-/** A program that asks by the variables of both vendors, and prints the variable that would take precedence. */
+/**
+ * A program that calls the APIs of both vendors as their environment variables say. It prints the variable that would
+ * take precedence.
+ */
 const agentProgram = `
 const ask = async (url, headers, body) => {
   const answer = await fetch(url, { method: "POST", headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(body) });

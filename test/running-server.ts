@@ -163,7 +163,7 @@ export async function startServer(
   };
 }
 
-/** Lets this process end although the server of a failed test still runs, and kills that server at the end. */
+/** Lets this process exit even if the server of a failed test still runs. Kills that server when the process exits. */
 function dieWithTests(child: ChildProcess): void {
   child.unref();
   for (const stream of [child.stdout, child.stderr]) (stream as Socket | null)?.unref();
@@ -186,7 +186,7 @@ interface FileServer {
   readonly onStart: ((server: RunningServer) => void)[];
 }
 
-/** By options: the servers that test files in this process share. */
+/** The servers that test files in this process share, by their options. */
 const fileServers = new Map<string, FileServer>();
 
 /**

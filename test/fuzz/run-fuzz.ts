@@ -23,7 +23,7 @@ export interface FuzzReport {
   readonly statuses: Readonly<Record<string, number>>;
   /** One line for each request whose answer broke a rule, with the index of the request. */
   readonly failures: readonly string[];
-  /** Lines in the server's log that report more than a refused request. */
+  /** Lines in the server's log that report anything worse than a refused request. */
   readonly logged: readonly string[];
   readonly seconds: number;
   /** Gauges of work in progress that were 0 after all requests had been answered. */

@@ -38,7 +38,7 @@ export async function newSession(server: RunningServer): Promise<string> {
   return String(session);
 }
 
-/** Ends a session, so that the next one can train a model: one entity trains only a few at a time. */
+/** Ends a session, so that the next one can train a model. An entity can train only a few models at a time. */
 export async function endSession(server: RunningServer, sessionId: string): Promise<void> {
   await call(server, "POST", `/api/v1/sessions/${sessionId}/finish`, { body: {} });
 }

@@ -1,4 +1,5 @@
-// Valid requests to routes that take traces and scores of other tools, and to the one that makes files of traces.
+// Valid requests to routes that take traces and scores of other tools, and to the route that makes training files from
+// traces.
 import { readFileSync } from "node:fs";
 import { ingestionBodySchema, scoreSchema } from "../../src/api/wire/langfuse/score.ts";
 import { exportBodySchema } from "../../src/api/wire/otlp/export-answer.ts";

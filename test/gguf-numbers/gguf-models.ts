@@ -374,7 +374,8 @@ export const families = {
       "attention.sliding_window_pattern": [true, false, true, false],
       "attention.shared_kv_layers": 2,
       embedding_length_per_layer_input: 32,
-      // Without this key, llama.cpp takes 30, although converters leave it out for models without a cap.
+      // Without this key, llama.cpp assumes a cap of 30, although converters leave the key out for models without a
+      // cap.
       final_logit_softcapping: float(30),
       "rope.dimension_count": 2 * headSize,
       "rope.dimension_count_swa": headSize,

@@ -94,7 +94,7 @@ export class Clients {
     }
   }
 
-  /** Sends a job. Every other job that is not acknowledged at the first try is left to be resent at the end. */
+  /** Sends a job. If the first try is not acknowledged, every other job is resent only at the end. */
   async #sendJob(index: number): Promise<void> {
     const modelId = this.modelIds[index % this.modelIds.length] ?? "";
     const key = `job-${index}`;
@@ -149,7 +149,7 @@ export class Clients {
   }
 
   /**
-   * Sends a chat. An interrupted chat is not resent, and one that was answered while the database could not be written
+   * Sends a chat. An interrupted chat is not resent. An answer that was given while the database could not be written
    * does not claim to be recorded.
    */
   async #sendChat(index: number): Promise<void> {

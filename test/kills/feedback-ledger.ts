@@ -66,7 +66,7 @@ export class FeedbackLedger {
     if (found.size !== stored.length) faults.push(`${stored.length - found.size} records are there twice`);
     for (const change of this.#unanswered) {
       const done = [...change].filter(([id, said]) => (found.get(id) ?? null) === said);
-      // Ignores records that the operation would not have changed, because they do not show whether the operation took
+      // Ignores records that the operation would have left unchanged. They do not show whether the operation took
       // effect.
       const happened = done.some(([id, said]) => (this.#acknowledged.get(id) ?? null) !== said);
       if (!happened) continue;

@@ -59,7 +59,8 @@ export class FeedbackWriters {
     const faults: string[] = [];
     for (const change of this.ledger.unanswered) {
       const operation = this.#operations.get(change);
-      // Not resent: replacing again would be another replacement, and the record may have been purged meanwhile.
+      // Replacements are not resent: replacing again would be another replacement, and the record may have been purged
+      // meanwhile.
       if (operation === undefined || operation.path === "replace" || this.#random.uniform() < 0.5) continue;
       const { status, body } = await this.#post(server, operation);
       if (status === 200) this.ledger.acknowledge(change);

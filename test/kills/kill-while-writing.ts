@@ -23,10 +23,10 @@ export interface WritingKillReport {
   readonly acknowledged: number;
   /** Number of operations that were not answered before a kill. */
   readonly unanswered: number;
-  /** Number of events that the webhook received, and of those it received more than once. */
+  /** Number of events that the webhook received, and number of events that it received more than once. */
   readonly events: number;
   readonly repeatedEvents: number;
-  /** Number of the automatic rule's jobs, and of the answers that they trained on. */
+  /** Number of the automatic rule's jobs, and number of answers that these jobs trained on. */
   readonly jobs: number;
   readonly trained: number;
   /** Descriptions of errors; empty if there are none. */

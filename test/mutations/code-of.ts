@@ -2,7 +2,7 @@
 // are replaced by fillers of the same length, so that everything else keeps its position. Relies on the formatter's
 // style instead of a full grammar.
 
-/** Matches code after which a slash starts a regular expression; elsewhere a slash divides. */
+/** Matches code after which a slash starts a regular expression. After other code, a slash is a division. */
 const beforeExpression = /(?:^|[(,=:[!&|?{};+\-*%<>~^]|\b(?:return|typeof|case|in|of))\s*$/;
 
 /** Returns a text as long as `source` with the same line ends. Strings are filled with letters, comments with spaces. */

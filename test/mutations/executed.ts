@@ -1,5 +1,5 @@
-// Finds the test files that execute a position in a built file, by running every test file once with V8's coverage of
-// all its processes. Coverage of killed processes is lost, so a test may be missed, but none is listed wrongly.
+// Finds the test files that execute a position in a built file. Runs every test file once, with V8's coverage of all
+// its processes. Coverage of killed processes is lost, so a test may be missed, but none is listed wrongly.
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -55,8 +55,8 @@ export class Executed {
   }
 
   /**
-   * Returns the tests that executed the position. Tests that probably fail soonest come first: their order depends on
-   * duration and on distance in folders.
+   * Returns the tests that executed the position, first those that are likely to fail soonest. The order depends on a
+   * test's duration and its distance in folders.
    */
   testsAt(builtFile: string, offset: number): readonly TestOfPlace[] {
     const costs = new Map(

@@ -31,7 +31,9 @@ const operators: Readonly<Record<string, readonly string[]>> = {
   "-=": ["+="],
 };
 
-/** Calls whose removal no test can notice: assertions hold anyway, and the language requires `super`. */
+/**
+ * Calls whose removal no test can notice: assertions hold with or without the call, and the language requires `super`.
+ */
 const neverDropped = /^(?:assert|super)\(/;
 
 /** Returns all mutations of the source, in the order of their positions. */

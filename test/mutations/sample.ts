@@ -110,7 +110,7 @@ async function tryEach(drawn: readonly Drawn[], count: number): Promise<readonly
   return done;
 }
 
-/** Returns the mutations before the first one whose file already occurs among them. */
+/** Returns the first mutations, up to the one whose file occurs for the second time. */
 function ofDifferentFiles(drawn: readonly Drawn[]): readonly Drawn[] {
   const repeated = drawn.findIndex(({ file }, index) =>
     drawn.slice(0, index).some((one) => one.file === file),

@@ -84,7 +84,7 @@ export class Tree {
     writeFileSync(join(this.folder, file), text);
   }
 
-  /** Returns the files that do not compile. Names that only became unused are not errors. */
+  /** Returns the files that do not compile. A name that the mutation leaves unused is not an error. */
   #compile(): readonly string[] {
     const tsc = [join("node_modules", "typescript", "bin", "tsc"), "-p", ".", "--sourceMap", "false"];
     const incremental = ["--incremental", "--tsBuildInfoFile", "dist/.tsbuildinfo"];

@@ -16,8 +16,8 @@ export interface Comment {
 type Mark = Omit<Comment, "line" | "lines">;
 
 function marksIn(text: string): readonly Mark[] {
-  // In this code, comments are blank, but the contents of strings, templates and regular expressions are not. So a mark
-  // whose place is blank begins a comment.
+  // In `code`, comments are blank, but the contents of strings, templates and regular expressions are not. So a comment
+  // mark whose place is blank in `code` begins a comment.
   const code = codeOf(text);
   const marks: Mark[] = [];
   const opening = /\/\/|\/\*/g;

@@ -53,7 +53,7 @@ const words: readonly Pattern[] = [
 export const sentenceWordsMax = 40;
 export const commentSentencesMax = 3;
 
-/** Splits a text into sentences. Abbreviations and decimal points end none. */
+/** Splits a text into sentences. Abbreviations and decimal points do not end a sentence. */
 export function sentencesOf(text: string): readonly string[] {
   return text
     .replace(/\b(?:e\.g|i\.e|etc|vs|cf|approx|No|Fig|al)\./g, (word) => word.slice(0, -1).replaceAll(".", ""))

@@ -90,7 +90,7 @@ export interface Remains {
   readonly files: readonly string[];
   readonly answers: readonly string[];
   readonly feedback: readonly { readonly id: string; readonly note: string }[];
-  /** True if the disk was full at times, because then a removal could not be recorded in advance. */
+  /** True if the disk was full at times. A removal could not be recorded in advance then. */
   readonly wasFull: boolean;
   /** Contents of files by path, and paths of empty folders with null. */
   readonly disk: ReadonlyMap<string, string | null>;

@@ -1,4 +1,4 @@
-// Runs many seeds in this process, and prints a line of JSON for each seed with a broken promise and one at the end.
+// Runs many seeds in this process. Prints a line of JSON for each seed with a broken promise, and one line at the end.
 // With a single seed, prints all its events. `npm run simulate` (scripts/simulate.js) starts one such process per
 // processor.
 import { parseArgs } from "node:util";

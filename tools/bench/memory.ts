@@ -38,7 +38,7 @@ const idleMs = 8000;
 interface Stage {
   readonly name: string;
   readonly firstTokenMs: number | null;
-  /** Private memory and private anonymous memory, both relative to the size of the weights. */
+  /** Private memory and private anonymous memory, each divided by the size of the weights. */
   readonly privateRatio: number;
   readonly anonymousRatio: number;
   /** Resident memory in bytes, including mapped files. Pages that several processes share are counted only once. */

@@ -63,7 +63,7 @@ interface Measurement extends Side {
   readonly name: string;
   readonly gflopPerSecond: number;
   readonly matMulGflopPerSecond: number;
-  /** Rate relative to that of a plain matrix product. */
+  /** Rate divided by that of a plain matrix product. */
   readonly ratio: number;
   /** Figures with base weights in 8 bits. */
   readonly int8: Side;

@@ -1,4 +1,4 @@
-// Announcements between the servers of a simulated world: each server receives an announcement slightly later or
+// Announcements between the servers of a simulated world. Each server receives an announcement slightly later, or
 // never. The reaction to it is the product's own code.
 import type { AnnouncedKind } from "../../../src/base/domain/servers/pubsub.ts";
 import { type Announcer, LocalAnnouncer } from "../../../src/store/database/pubsub/announcer.ts";

@@ -16,7 +16,7 @@ import { Scheduler } from "./scheduler.ts";
 
 const names = ["a", "b", "c"];
 
-/** Returns a random call, which describes its return value or the code of its error. */
+/** Returns a random call. When the call runs, it describes its return value or the code of its error. */
 function drawCall(random: Random): (root: string) => Promise<string> {
   const path = (): string => {
     const depth = 1 + random.index(3);

@@ -1,6 +1,6 @@
 // Time and chance of a simulated world. Every awaited event happens at a simulated time, and events at the same time
-// happen in random order. All random numbers are drawn here from the seed, so a seed always gives the same run; the
-// trace, a hash of all events, verifies this.
+// happen in random order. All random numbers are drawn here from the seed, so a seed always gives the same run;
+// `trace`, a hash of all events, verifies this.
 import { type Random, seededRandom } from "../../../src/base/domain/random.ts";
 
 /** A process that may die; its pending waits then never end. */

@@ -6,7 +6,9 @@ import { join } from "node:path";
 const deadlineMs = 300_000;
 const rewardCommand = "test -f yes.txt && echo 1 || echo 0";
 
-/** Returns a function that runs an agent in a group, and returns its finished rollout with its recorded calls. */
+/**
+ * Returns a function that runs an agent in a group. That function returns the finished rollout with its recorded calls.
+ */
 export function agentRunner({ root, folder, hone, model, task }) {
   const work = join(folder, "work");
   return async (agent, group) => {

@@ -5,7 +5,7 @@ import { isUnsupportedCombination } from "../../../dist/src/inference/vllm/clien
 
 const { VLLM_URL: url, VLLM_KEY: apiKey } = process.env;
 
-/** Settings with a long start timeout, which vLLM needs on a busy processor. */
+/** vLLM needs a long start timeout on a busy processor. */
 const settings = { apiKey, scheduling: "priority", startSeconds: 60, adaptersMax: 16 };
 const engineOf = (waitingCountMax, vocabularySize) =>
   remoteEngine({ urls: [url], vocabularySize, waitingCountMax, settings });
