@@ -176,8 +176,8 @@ export interface GroupVisitor {
   /** Called with each group, in order, until the first fault is found. */
   readonly onGroup?: (group: TrajectoryGroup) => void;
   /**
-   * Adds faults of a history item that its schema cannot detect. The item is an object, and the findings' current path
-   * is that of the item.
+   * Adds faults of a history item that its schema cannot detect. The item is an object, and the current path of
+   * `findings` is the path of the item.
    */
   readonly checkItem?: (item: Readonly<Record<string, unknown>>, findings: Findings) => void;
 }

@@ -165,7 +165,7 @@ export interface KeyStore {
    * whether that secret has expired.
    */
   findByHash(secretHash: string): Promise<OpeningKey | null>;
-  /** Returns those of the ids, in any order, whose keys are revoked or have expired at the given time. */
+  /** Returns the ids of keys that are revoked or have expired at the given time, in any order. */
   findEnded(ids: readonly string[], at: Date): Promise<readonly string[]>;
   /** Returns the keys that match the filter (by default all, including revoked keys), in order of creation. */
   list(page: PageRequest, filter?: KeyFilter): Promise<Page<AccessKey>>;

@@ -277,7 +277,7 @@ export interface ChatHeader {
   readonly echo: string;
   readonly promptTokenIds: readonly number[];
   /**
-   * Log-probabilities of the prompt's tokens, with one entry per token, of which the first is null. The field itself is
+   * Log-probabilities of the prompt's tokens, with one entry per token. The first entry is null. The field itself is
    * null if the request does not ask for these log-probabilities.
    */
   readonly promptLogprobs: readonly (ChatPromptLogprob | null)[] | null;

@@ -518,8 +518,8 @@ export type AttemptEvent =
   /** A line for the server's log. It has no effect on the result. */
   | { readonly kind: "noted"; readonly message: string }
   /**
-   * Asks, before publishing, whether this server still owns the job. Without this check, the result could overwrite
-   * that of another server's attempt.
+   * Asks, before publishing, whether this server still owns the job. Without this check, the result could overwrite the
+   * result of another server's attempt.
    *
    * @throws ServiceError `conflict` if another server owns the job now
    */

@@ -26,8 +26,8 @@ export interface TableService {
   /**
    * Stores the rows under the table's digest. Publishing the same table again changes nothing.
    *
-   * @throws ServiceError `invalid`, `forbidden`; `conflict` if the digest differs from the client's; `not_found` for an
-   * unknown row of which the client sent only the digest
+   * @throws ServiceError `invalid`, `forbidden`; `conflict` if the digest differs from the client's; `not_found` if the
+   * client sent only the digests of the rows, and the project does not store one of them
    */
   publish(table: TableInput, caller: Caller): Promise<void>;
   /**

@@ -41,7 +41,7 @@ export function causalMask(builder: GraphBuilder, length: Dimension, window?: nu
 }
 
 /**
- * Builds the mask of rows that each continue a prefix. A row's keys are those of the prefix, then its own.
+ * Builds the mask of rows that each continue a prefix. A row's keys are the keys of the prefix, then its own keys.
  *
  * @param options.prefixLengths int64 [B], the length of each row's prefix; the rest is padding
  * @param options.prefixCapacity P, the length of the longest prefix

@@ -51,7 +51,7 @@ const widen: WasmFunction = (() => {
     [get(half), splat32(0x7fff), and, constant(13), i32.shiftLeft, set(value)],
     [get(value), splat32(0x0f800000), and, set(exponent)],
     [get(to)],
-    // Denormal numbers: their exponent becomes that of 2^-14, and 2^-14 is subtracted.
+    // Denormal numbers: sets their exponent to the exponent of 2^-14, then subtracts 2^-14.
     [get(value), splat32(0x38800000), i32.add, splat32(0x38800000), f32.subtract],
     // Other numbers: the bias of the exponent grows by 112, and by 224 for infinity and NaN.
     [get(value), splat32(0x38000000), i32.add],

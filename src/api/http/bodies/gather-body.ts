@@ -47,7 +47,7 @@ export class ByteBudget {
     return new HeldBytes(tenant, this.#shares, { freeBytes, keepsFree: true });
   }
 
-  /** Number of bytes in use: those that count towards the budget, and those of small bodies. */
+  /** Number of bytes in use: the bytes that count towards the budget, and the bytes of small bodies. */
   get used(): number {
     return this.#shares.used + this.#smallBytes;
   }

@@ -3,7 +3,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { rateHeaderNames } from "../limits/rate-headers.ts";
 
-/** Response headers that a page may read, besides those that CORS always lets pages read. */
+/** Response headers that a page may read, in addition to the headers that CORS always exposes. */
 const exposedHeaders = [
   "x-request-id, x-hone-call, x-hone-ignored, x-hone-notice, retry-after, www-authenticate",
   ...rateHeaderNames,

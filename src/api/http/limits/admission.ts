@@ -45,11 +45,11 @@ export function writeStandings({ allowance }: FastifyRequest, reply: FastifyRepl
 }
 
 /**
- * Returns the limits for requests of a key: those of the key, and those of its entity.
+ * Returns the limits for requests of a key: the limits of the key, and the limits of its entity.
  *
  * @param key null for users who sign in without a key
  * @param ofEntity limits that an administrator has set for the entity; each is null if it is not set
- * @param defaults limits that apply in place of those that are not set for the entity
+ * @param defaults limits that apply where no limit is set for the entity
  */
 export function limitsFor(
   {

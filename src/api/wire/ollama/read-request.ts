@@ -64,7 +64,7 @@ export function readOllamaChat(
   return finish({ kind: "chat", isStream: body.stream ?? true, isLoading }, built, { body, ignored });
 }
 
-/** Reads a body of `/api/generate`. Parameters and errors are those of {@link readOllamaChat}. */
+/** Reads a body of `/api/generate`. Has the same parameters and errors as {@link readOllamaChat}. */
 export function readOllamaGenerate(
   value: unknown,
   limits: Limits,

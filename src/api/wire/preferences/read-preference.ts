@@ -42,8 +42,8 @@ const ownFields: readonly string[] = [
 ];
 
 /**
- * Checks a preference and converts it to its stored form; returns null if it is invalid. The findings' current path
- * must be that of the preference.
+ * Checks a preference and converts it to its stored form; returns null if it is invalid. The current path of
+ * `findings` must be the path of the preference.
  *
  * @param takesSingles true to accept a preference with a single answer, as KTO does
  */

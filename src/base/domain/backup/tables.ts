@@ -35,7 +35,7 @@ export interface TableFiller {
 }
 
 /**
- * Checks that the tables of a backup are those that a database of the same version has.
+ * Checks that a backup has the same tables and columns as a database of the same version.
  *
  * @throws ServiceError `unsupported` for an unknown version, `invalid` for missing or unknown tables or columns
  */

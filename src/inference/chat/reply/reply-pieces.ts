@@ -70,7 +70,7 @@ export class ReplyPieces {
   }
 }
 
-/** Joins two pieces, of which the second follows the first. */
+/** Joins two consecutive pieces into one. */
 export function joinedPieces(one: ReplyPiece, other: ReplyPiece): ReplyPiece {
   return {
     text: one.text + other.text,

@@ -203,7 +203,7 @@ export class Lanes implements Iterable<Lane> {
     const isOver = prompt.computedCount >= received.tokenCount;
     const scores_V = isOver ? received.scores_V : null;
     // If the model has states, a received prompt is cached only after all of it is copied. Until then, the slot's
-    // states are not those that follow the copied part.
+    // states do not match the copied part.
     const isComplete = isOver || this.#runner.shape.states.length === 0;
     if (scores_V === null && isComplete)
       this.#prefixes.keep({ scope: scopeOf(prompt), tokenIds: prompt.tokenIds }, prompt.computedCount, place);

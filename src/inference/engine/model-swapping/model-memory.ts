@@ -379,8 +379,8 @@ export class MemorySlot {
 }
 
 /**
- * Returns the reason of a failed load for callers; the log has the full error. Messages of operating errors are written
- * for callers, those of programmer errors are not.
+ * Returns the reason of a failed load for callers; the log has the full error. The message of an operating error is
+ * written for callers. The message of a programmer error is not, so callers are referred to the log.
  */
 function reasonOf(error: unknown): string {
   const isForCallers = error instanceof ServiceError && error.code !== "internal";

@@ -217,9 +217,9 @@ function endOf(spans: readonly BlockSpan[]): number {
   return last === undefined ? 0 : last.start + last.count;
 }
 
-// Logits after whole prompts. A prompt that is repeated to the last token, such as those of a task's rollouts, then
-// needs no computation. Limited to few prompts, because their logits take as much memory as several positions of keys
-// and values.
+// Logits after whole prompts. If exactly the same prompt is sent again, as in the rollouts of a task, it needs no
+// computation. Limited to few prompts, because their logits take as much memory as several positions of keys and
+// values.
 
 /** Maximum number of prompts whose logits are cached. Rollouts of more prompts seldom run at the same time. */
 const promptCountMax = 64;

@@ -55,7 +55,7 @@ export async function readServerFacts(
   };
 }
 
-/** A token id that is larger than those of any model. */
+/** A token id that is larger than any id of any model. */
 const idMax = 2 ** 31 - 1;
 
 /** Default of vLLM's option `--max-logprobs`. */

@@ -1,5 +1,5 @@
-// Statistics of which server answered which prompts, in a fleet with failing servers: fair measures for judging the
-// choice of servers, and plain figures for comparison.
+// Statistics of which server answered which prompts, in a fleet with failing servers. Some measures allow for the
+// failures, so that they judge only the choice of servers; plain figures are for comparison.
 import { chooseReplica, hashAddress } from "../replicas/choose-replica.ts";
 
 export interface FleetFigures {

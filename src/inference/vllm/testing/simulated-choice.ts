@@ -27,8 +27,8 @@ export interface ChoiceLoad {
 
 export interface ChoiceReport extends FleetFigures {
   /**
-   * Number of lost requests: those that had begun on a dying replica, and those that tried three replicas, all of which
-   * were dead.
+   * Number of lost requests. A request is lost if its replica dies after the request has begun, or if it tried three
+   * replicas that were all dead.
    */
   readonly lostCount: number;
   /** Number of requests per second of virtual time. */

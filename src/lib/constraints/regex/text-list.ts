@@ -15,7 +15,7 @@ export interface TextRange {
 /** Maximum number of texts among which `leastLength` searches for the shortest. */
 const fewTexts = 16;
 
-/** Returns the range of all texts, of which there must be at least one. */
+/** Returns the range of all texts. There must be at least one text. */
 export function textRange(texts: readonly string[]): TextRange {
   const sorted = [...new Set(texts.map((text) => Buffer.from(text, "utf8").toString("latin1")))].sort();
   return { texts: sorted, from: 0, to: sorted.length, depth: 0 };

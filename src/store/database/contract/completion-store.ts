@@ -26,7 +26,7 @@ import {
 
 const strange = 'NUL \u0000, a lone half \ud83d, 👩🏽‍💻 and \u2028 "';
 
-/** Returns a conversation with these messages, of which the first is the system message. */
+/** Returns a conversation with these messages. The first is the system message. */
 export function samplePrompt(...texts: readonly string[]): RecordedPrompt {
   return {
     kind: "conversation",

@@ -333,7 +333,7 @@ async function findAll(
   return found;
 }
 
-/** Finds records by their ids, of which there must be few enough for one SQL statement. */
+/** Finds records by their ids. The ids must fit into one SQL statement. */
 async function findByIds(
   database: Kysely<Schema>,
   projectId: string,

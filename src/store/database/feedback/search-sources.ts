@@ -129,7 +129,7 @@ export function sourceOf(
     : condition;
   const holds =
     rest.kind === "and" && rest.conditions.length === 0 ? sql`` : sql` and ${conditionSql(rest, form)}`;
-  // Also reads the records of which the index does not contain all numbers.
+  // Also reads records that contain more numbers than the index stores.
   const marked = isComplete
     ? sql``
     : sql` union select sequence from feedback where project_id = ${projectId} and has_more_numbers = 1`;

@@ -99,8 +99,8 @@ export async function fileRoutes(
 }
 
 /**
- * Checks the lines of an uploaded file. Until all lines are read, the file's bytes count towards the memory budget,
- * like those of a body.
+ * Checks the lines of an uploaded file. Until all lines are read, the file's bytes count towards the memory budget, in
+ * the same way as the bytes of a request body.
  */
 export async function checkLines(
   received: ReceivedFile,

@@ -20,7 +20,7 @@ export interface Repository {
   readonly files: readonly RepositoryFile[];
 }
 
-/** Maximum number of files in a repository. A repository with more files is not that of a model. */
+/** Maximum number of files in a repository. A repository with more files does not contain a model. */
 const filesMax = 10_000;
 /** Maximum number of pages of a list. A hub puts a thousand entries on each page. */
 const pagesMax = 1000;
