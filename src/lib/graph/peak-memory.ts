@@ -29,9 +29,9 @@ interface Buffer {
 }
 
 /**
- * Estimates the maximum bytes of simultaneously live values.
+ * Estimates the maximum number of bytes that live values occupy at the same time.
  *
- * @param sizes by dimension symbol, as found by `bindSymbols`
+ * @param sizes size of each dimension symbol, as `bindSymbols` finds it
  */
 export function peakBytes(graph: Graph, sizes: ReadonlyMap<string, number>): number {
   const sizeOf = memoized((dimension: Dimension) => evaluateDimension(dimension, sizes));

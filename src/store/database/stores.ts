@@ -175,7 +175,10 @@ export interface DatabaseVersions {
   readonly newest: number;
   /** True if this program can use the database, directly or after migrating it. */
   readonly isServable: boolean;
-  /** Newest database version that an older program must know to use the database at the same time as this program. */
+  /**
+   * Version of the last breaking change of the database. Older programs that know this version can use the database at
+   * the same time as this program.
+   */
   readonly servesFrom: number;
 }
 

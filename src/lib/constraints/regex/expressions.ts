@@ -104,8 +104,8 @@ const allBytes = byteRange(0, 255);
 const depthMax = 1_500;
 
 /**
- * Minimum number of texts for storing a list of texts as a list. Fewer texts become a union of sequences, which shares
- * common endings.
+ * From this number of texts on, a list of texts is stored as a list. Fewer texts become a union of sequences, which
+ * shares common endings.
  */
 const manyTexts = 32;
 /** Sorting texts costs one step per sixteen bytes. */

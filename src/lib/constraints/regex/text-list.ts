@@ -3,7 +3,10 @@
 import { bytesOf } from "./byte-set.ts";
 import type { ByteSet } from "./byte-set.ts";
 
-/** The suffixes of texts `from` to `to` (exclusive) that follow their common prefix of `depth` bytes. */
+/**
+ * The texts from index `from` to `to` (exclusive), which begin with the same `depth` bytes. The range describes what
+ * follows these bytes.
+ */
 export interface TextRange {
   /** Sorted and unique; each character stands for one byte. */
   readonly texts: readonly string[];

@@ -7,7 +7,7 @@ const sizeUnit = 8;
 
 interface AttentionSizes {
   readonly headSize: number;
-  /** Names of int64 [1]: the length of each row including its past, and the number of rows. */
+  /** Names of two int64 [1] values: the length of each row including its past, and the number of rows. */
   readonly length: string;
   readonly rows: string;
 }

@@ -7,7 +7,7 @@ import type { DataType } from "../graph.ts";
 import { codeProduct, rowCodes, signedNumbers } from "./integer-codes.ts";
 import { CONTRIB_DOMAIN, dataTypeNumbers, type OnnxModelWriter } from "./onnx-model.ts";
 
-/** Names of values that assign P pairs of a row and an expert to tiles. */
+/** Names of the values that distribute P pairs over tiles. A pair is a row and an expert that computes it. */
 export interface ExpertTiles {
   /** int64 of rank 0: number of tiles. */
   readonly count: string;

@@ -12,7 +12,7 @@ export const mambaKeys = [
   "ssm.inner_size",
 ] as const;
 
-/** Returns the parts of tensor names of Mamba layers, by the part of the file's name. */
+/** Maps parts of the names of Mamba tensors in the file to the Hugging Face layout. */
 export function mambaParts(path: string): Readonly<Record<string, string>> {
   return {
     ssm_in: `${path}.in_proj`,

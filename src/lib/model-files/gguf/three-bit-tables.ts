@@ -38,7 +38,7 @@ const entriesS =
   "3176000740077007020722076307040745072607201711174217341754171027402701276127122703271527203723375337353710475047" +
   "31470247054722572457206713670077";
 
-/** Weights of the octal digits 0 to 7 in the tables. */
+/** The weights that the octal digits 0 to 7 of the tables stand for. */
 const levelsXXS = [4, 12, 20, 28, 36, 44, 52, 62] as const;
 const levelsS = [1, 3, 5, 7, 9, 11, 13, 15] as const;
 

@@ -47,7 +47,7 @@ const names = new Map<number, ValueType>(
   (Object.entries(valueTypeNumbers) as [ValueType, number][]).map(([name, number]) => [number, name]),
 );
 
-/** Returns the type with a number; null for an unknown number. */
+/** Returns the type with this number; null for an unknown number. */
 export function valueTypeOf(number: number): ValueType | null {
   return names.get(number) ?? null;
 }

@@ -36,7 +36,7 @@ export interface LearningCycleTable {
   readonly content: string;
   readonly progress: string;
   readonly created_at: string;
-  /** Null while the cycle runs. A model has at most one such cycle. */
+  /** Time when the cycle ended; null while it runs. A model has at most one running cycle. */
   readonly ended_at: string | null;
 }
 
@@ -53,7 +53,7 @@ export const noNotes: LearningNotes = { signalCount: null, heldOutCount: null, f
 export function learningOf(row: Selectable<LearningTable>): Learning & LearningNotes {
   return {
     modelId: row.model_id,
-    // Safe casts here and below: this room wrote the JSON.
+    // Safe casts here and below: this folder wrote the JSON.
     ...(JSON.parse(row.content) as Pick<Learning, "order" | "keyId" | "keyOwner">),
     createdAt: new Date(row.created_at),
     updatedAt: new Date(row.updated_at),

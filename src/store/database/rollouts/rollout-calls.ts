@@ -1,4 +1,4 @@
-// Counts recorded completions towards their rollouts, in the transaction that stores them.
+// Adds recorded completions to the counts of their rollouts, in the transaction that stores the completions.
 import { type Transaction, sql } from "kysely";
 import type { RecordedCompletion } from "../../../base/domain/recordings/recorded-completion.ts";
 import type { Schema } from "../schema.ts";

@@ -6,8 +6,8 @@ import type { PlannedMismatch } from "../plans/plan.ts";
 import type { PlannedPreference } from "./preference-data.ts";
 
 /**
- * Pairs the prompt of each preference with an answer to another prompt: the nearest earlier such answer of the step.
- * The last preference of the step counts as earlier than the first. Returns nothing if all answers are to the same
+ * Pairs the prompt of each preference with the nearest earlier answer of the step that belongs to another prompt.
+ * Before the first preference, the search continues at the last one. Returns nothing if all answers are to the same
  * prompt.
  */
 export function mismatchesOf(batch: readonly PlannedPreference[]): readonly PlannedMismatch[] {

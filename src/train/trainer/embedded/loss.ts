@@ -49,7 +49,7 @@ interface PolicyInputs {
     readonly logprobs_N: Value;
     /** float32 [1]: 1 divided by the number of trained tokens in the whole batch. */
     readonly share_1: Value;
-    /** float32 [1]: the other microbatches' contribution to the batch's mean log ratio of policy to base model. */
+    /** float32 [1]: what the other microbatches contribute to the batch's mean log ratio (policy to base model). */
     readonly elsewhere_1: Value;
   } | null;
 }

@@ -36,8 +36,8 @@ export function policyLosses(
 }
 
 /**
- * Returns the log ratio of each token to the base model. With `klPenaltySource: "sample"`, it compares the old
- * log-probability, where known; otherwise it compares the current one.
+ * Returns, for each token, the policy's log-probability minus the base model's. With `klPenaltySource: "sample"`, the
+ * policy's log-probability is the old one if it is known; otherwise, it is the current one.
  */
 function differencesFromReference(
   { logprobs, oldLogprobs, referenceLogprobs }: LossTokens,

@@ -68,7 +68,7 @@ export function cutGroup<Sequence extends PackedSequence>(
 }
 
 /**
- * Lengthens the group's prefix by the longest row's tokens, except the last, if that is cheaper. Attention then pads
+ * If that is cheaper, extends the group's prefix by all tokens of the longest row except the last. Attention then pads
  * the other rows less, and the number of computed tokens stays the same.
  */
 function withLongerPrefix<Sequence extends PackedSequence>(

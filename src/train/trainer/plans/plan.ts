@@ -22,8 +22,8 @@ export interface TrainingPlan {
   /** True to compute the old log-probabilities before the first step; false to use the recorded ones. */
   readonly precalculatesLogprobs: boolean;
   /**
-   * Maximum weight of a token if tokens are weighted by the ratio of their precalculated to their recorded probability;
-   * 0 for no such weighting. Used only with `precalculatesLogprobs`.
+   * Upper limit of a token's importance weight (its precalculated probability divided by its recorded one); 0 if tokens
+   * are not weighted. Used only with `precalculatesLogprobs`.
    */
   readonly importanceTruncation: number;
   readonly loss: Loss;

@@ -43,8 +43,8 @@ export function bySequence(
  * Replaces the old log-probabilities of a batch.
  *
  * @param logprobs new values for each sequence's trained tokens
- * @param truncation if above 0, weights each token by the ratio of its new to its recorded probability, but by at most
- * this value. This truncated importance sampling (Ionides, 2008) corrects for tokens that another policy sampled
+ * @param truncation if above 0, the upper limit of a token's importance weight (its new probability divided by its
+ * recorded one). This truncated importance sampling (Ionides, 2008) corrects for tokens that another policy sampled
  */
 export function withOldLogprobs(
   batch: OptimizerBatch,
@@ -68,7 +68,7 @@ function withOldLogprobsOf(
 }
 
 /**
- * Returns the ratio of a token's new to its recorded probability, but at most `truncation`. Returns 1 for tokens that
+ * Returns a token's new probability divided by its recorded one, but at most `truncation`. Returns 1 for tokens that
  * were not recorded or are not trained on.
  */
 function truncatedRatio(old: number, recorded: number, truncation: number): number {

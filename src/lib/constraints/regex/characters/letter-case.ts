@@ -7,7 +7,7 @@ import type { StepBudget } from "../limits.ts";
 /** The last character that has case: the last letter of the Adlam script. */
 const lastCasedPoint = 0x1e943;
 
-/** Number of cased characters or ranges examined per step of the budget, as a power of two. */
+/** Base-2 logarithm of the number of cased characters or ranges that one step of the budget pays for. */
 const lookedAtPerStepLog2 = 5;
 
 interface CaseTable {

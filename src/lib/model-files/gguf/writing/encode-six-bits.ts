@@ -7,7 +7,7 @@ import { float16ToFloat32, float32ToFloat16 } from "../../half-floats.ts";
 export const sixBitBlockSize = 256;
 const groupSize = 16;
 const blockBytes = 210;
-/** Groups whose weights are all smaller than this are zero. */
+/** If all weights of a group have magnitudes below this one, the group is encoded as zeros. */
 const groupMin = Math.fround(1e-15);
 const { fround } = Math;
 

@@ -30,7 +30,10 @@ const roles = {
 
 type Role = keyof typeof roles;
 
-/** Returns the keys with the ids of special tokens, the tokens that begin and end texts, and the templates. */
+/**
+ * Returns three kinds of keys: the ids of special tokens, whether a text begins and ends with some of them, and the
+ * chat templates.
+ */
 export function specialTokenKeys(source: SpecialTokenSource): TypedMetadata {
   const keys = new Map<string, TypedValue>();
   const added = addedRoles(source);

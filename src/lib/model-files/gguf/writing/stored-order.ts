@@ -6,7 +6,7 @@ import { storedIndexOf, storedRowOf, type StoredTensor } from "../../stored-tens
  * Returns the values as the file stores them.
  *
  * @param values whole rows in the order of the Hugging Face layout; may be modified
- * @param rows shape of these rows, and the change that the file has
+ * @param rows shape of these rows, and how the file rearranges them
  */
 export function toStoredOrder(
   values: Float32Array,

@@ -92,9 +92,7 @@ function commonKeys(fields: ConfigFields, architecture: string): Keys {
   };
 }
 
-/**
- * Returns the GGUF keys of some fields of config.json. The names are those from which the reader derives these fields.
- */
+/** Writes some fields of config.json as keys. Each key has the name under which the reader looks for the field. */
 function fromFields(
   fields: ConfigFields,
   architecture: string,
@@ -187,7 +185,7 @@ function ministral(fields: ConfigFields): Keys {
   };
 }
 
-/** The converter ignores `head_dim`, so in config.json it must be absent or hidden size / heads. */
+/** The converter ignores `head_dim`, so in config.json it must be absent or equal hidden size / heads. */
 function granite(fields: ConfigFields, architecture: string): Keys {
   return {
     ...rotaryHeads({ ...fields, head_dim: undefined }),
@@ -262,7 +260,10 @@ function lfm2(fields: ConfigFields, architecture: string): Keys {
   };
 }
 
-/** Returns the width of LFM2's feed-forward part. In some files, config.json has the width before an adjustment. */
+/**
+ * Returns the width of LFM2's feed-forward part. Some config.json files give the width before an adjustment, which is
+ * made here.
+ */
 function convolutionWidth(fields: ConfigFields): number {
   const width = Number(fields["block_ff_dim"] ?? fields["intermediate_size"]);
   if (fields["block_auto_adjust_ff_dim"] === false) return width;

@@ -113,7 +113,7 @@ export function tokenizerKeys(model: Omit<FolderModel, "generation" | "tensors">
       keys.set(beginKey, { type: "flag", value: false });
     keys.set(wholeTokenizerKey, { type: "text", value: JSON.stringify(tokenizer) });
   }
-  // The converter writes this for the vocabulary of SmolLM, whose texts begin with no token.
+  // The converter writes this key for the vocabulary of SmolLM, because no special token begins its texts.
   if (model.className === "LlamaForCausalLM" && vocabularySize === 49_152)
     keys.set(beginKey, { type: "flag", value: false });
   return keys;

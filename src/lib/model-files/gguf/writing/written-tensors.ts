@@ -12,8 +12,8 @@ export interface PlannedTensor {
   readonly name: string;
   readonly shape: readonly number[];
   /**
-   * Tensors that together have its values, in order; more than one only for routed experts. Null if `values` has the
-   * values.
+   * Source tensors whose values follow each other in this tensor; several only for routed experts. Null if the values
+   * are in `values`.
    */
   readonly sources: readonly StoredTensor[] | null;
   /** Values that no source tensor has; empty if there are sources. */
