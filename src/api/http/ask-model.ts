@@ -16,7 +16,7 @@ interface AskDependencies extends Pick<HttpDependencies, "embeddings"> {
 }
 
 /**
- * Returns functions with which code in this server uses models as `caller`.
+ * Returns functions that let code in this server use models in the name of `caller`.
  *
  * @param allowance remaining token allowance of the caller; null if unlimited
  */

@@ -124,7 +124,7 @@ export interface HttpDependencies {
   };
   readonly limiter: Pick<RateLimiter, "admit">;
   readonly limits: EntityLimits;
-  /** Limits of entities for which an administrator has set none. */
+  /** Default limits, for entities without limits set by an administrator. */
   readonly entityLimits: KeyLimits;
   readonly models: ModelService;
   readonly checkpointFiles: Pick<CheckpointFiles, "export" | "import">;

@@ -7,7 +7,7 @@ import { readCompletion } from "../wire/completions/read-completion.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import { bodyLimits } from "./settings.ts";
 
-/** Returns a function with which code in this server measures tokens as `caller`. */
+/** Returns a function that lets code in this server measure tokens in the name of `caller`. */
 export function measureTokensAs(
   { chat, settings }: Pick<HttpDependencies, "chat" | "settings">,
   caller: Caller,

@@ -48,7 +48,7 @@ declare module "fastify" {
   interface FastifyRequest {
     /** Authenticated caller. Set on every route that requires credentials. */
     caller: Caller;
-    /** Model for which the body is meant; null unless it is known before the body is read. */
+    /** Model that the body is meant for; null if it is not known before the body is read. */
     model: TrainedModel | null;
   }
 }

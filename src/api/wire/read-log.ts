@@ -67,7 +67,7 @@ export interface ReadLog {
   /** Model id in the body, where clients repeat the id from the URL's path; null if absent. */
   readonly modelId: string | null;
   readonly summary: LogSummary;
-  /** Trajectory groups in the form in which they are stored. */
+  /** Trajectory groups in stored form. */
   readonly lines: PackedLines;
   /** Summaries of the trajectories in the groups. */
   readonly outlines: PackedLines;

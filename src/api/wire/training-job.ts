@@ -76,7 +76,7 @@ export const trainingJobForm: BodyForm<typeof creationSchema> = {
 
 export interface ReadTrainingJob {
   readonly modelId: string;
-  /** Trajectory groups in the form in which they are stored. */
+  /** Trajectory groups in stored form. */
   readonly lines: PackedLines;
   /** Summaries of the trajectories in the groups. */
   readonly outlines: PackedLines;

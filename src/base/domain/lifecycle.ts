@@ -18,7 +18,7 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-/** Functions with which an implementation starts and stops its service. */
+/** Functions that start and stop the service of an implementation. */
 export interface Life {
   /** Starts the service; called at most once. It may continue in the background until the signal aborts. */
   start?(signal: AbortSignal): Promise<void>;

@@ -366,8 +366,8 @@ export interface ModelStore {
   /** Sets `trainerState` to null in those versions of a model that name one of these deleted states. */
   dropTrainerStates(modelId: string, states: readonly string[]): Promise<void>;
   /**
-   * Records the hash of a base model's weights in two kinds of versions that lack it: versions with the hash of the same
-   * base files, and versions whose base is unknown. Assumes that the latter were trained on these weights.
+   * Records the hash of a base model's weights in two kinds of versions that lack it: versions with the hash of the
+   * same base files, and versions whose base is unknown. Assumes that the latter were trained on these weights.
    *
    * @returns the number of versions whose base was unknown
    */

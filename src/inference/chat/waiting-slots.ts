@@ -1,6 +1,6 @@
 // Limits how many requests of each entity may wait for engines. Each entity gets a share of the slots, so its next
-// request finds one, however many requests another entity sends. All engines of a server share these slots, because
-// their requests may wait for the same memory.
+// request finds one, no matter how many requests another entity sends. All engines of a server share these slots,
+// because their requests may wait for the same memory.
 import { ServiceError } from "../../base/domain/service-error.ts";
 import { TenantShares } from "../../base/domain/sharing/tenant-shares.ts";
 

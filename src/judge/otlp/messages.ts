@@ -126,7 +126,7 @@ export function toolOf(value: ExactJson): ExactJsonObject | null {
   return { type: "function", function: definition };
 }
 
-/** Returns a tool's result without the object in which the AI SDK wraps it together with its type. */
+/** Returns a tool's result. If the AI SDK wrapped it in an object with a `type`, unwraps it. */
 function resultValue(result: ExactJson): ExactJson {
   if (!isExactObject(result) || typeof result["type"] !== "string") return result;
   return ["json", "text", "error-json", "error-text"].includes(result["type"])

@@ -94,7 +94,7 @@ function contentOf({
   };
 }
 
-/** Returns the usage by model, in the form in which Weave's clients send it. */
+/** Returns the usage by model, in the same form as Weave's clients send it. */
 function usageOf(model: string | null, { inputTokens, outputTokens }: Usage): ExactJsonObject {
   if (inputTokens === null && outputTokens === null) return {};
   const [input, output] = [inputTokens ?? 0, outputTokens ?? 0];

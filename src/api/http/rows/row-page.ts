@@ -10,7 +10,7 @@ const readBytesMax = 64 * 1024 * 1024;
 
 /**
  * Returns the page in pieces. If the search reaches its limit without a match, the page is empty, and its `last_id` is
- * the cursor with which to continue.
+ * the cursor for the next request.
  */
 export async function rowPage(
   chunks: AsyncIterable<RowChunk>,

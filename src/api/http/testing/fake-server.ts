@@ -100,7 +100,7 @@ export interface FakeServerOptions {
   readonly logger?: Logger;
   readonly recentLog?: RecentLog;
   readonly jobSettings?: Partial<JobSettings>;
-  /** Limits of entities for which no limits are set. */
+  /** Default limits, for entities without limits of their own. */
   readonly entityLimits?: KeyLimits;
   readonly retentionSettings?: Partial<RetentionSettings>;
   readonly fileSettings?: Partial<FileSettings>;

@@ -44,7 +44,7 @@ export function idsIn(query: object): readonly string[] | null {
   return ids.every((id) => id !== null) ? ids : null;
 }
 
-/** Returns the id with which the expression compares the field `id`; null for any other expression. */
+/** Returns the id from an expression that compares the field `id` with it; null for any other expression. */
 function idIn(expression: unknown): string | null {
   const operands = onlyMember(expression, "$eq");
   if (!Array.isArray(operands) || operands.length !== 2) return null;

@@ -1,4 +1,4 @@
-// API format of the key with which a request was sent, for the sender itself.
+// API format of a key's description, for a client that asks about the key that it uses.
 import { Type } from "typebox";
 import type { Caller } from "../../../base/domain/access.ts";
 import { keyScopes } from "../../../base/domain/keys/key-scope.ts";

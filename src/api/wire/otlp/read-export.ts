@@ -32,7 +32,7 @@ export interface ReadExport {
   readonly calls: readonly CallInput[];
   readonly feedback: readonly FeedbackInput[];
   readonly rejectedCount: number;
-  /** Reasons for which spans were left out, as a sentence; empty if there are none. */
+  /** Reasons why spans were left out, as a sentence; empty if none were. */
   readonly reasons: string;
 }
 

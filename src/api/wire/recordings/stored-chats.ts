@@ -197,7 +197,7 @@ export function storedBody(stored: StoredCompletion): object {
   return { ...summaryAnswer.body(stored), choices };
 }
 
-/** Returns the message of a choice, in the form in which the original answer had it. */
+/** Returns the message of a choice, in the same form as in the original answer. */
 export function recordedMessage({ text, reasoning, toolCalls }: RecordedChoice): object {
   const calls = toolCalls.map(({ isText, ...call }, index) => ({
     index,

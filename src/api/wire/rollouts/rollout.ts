@@ -179,7 +179,7 @@ export const rolloutRows = {
 
 export const rolloutAnswer = answerOf<Rollout>()("Rollout", rolloutRows);
 
-/** A new rollout, with the data by which an agent calls its model. */
+/** A new rollout, with the data that an agent needs to call the rollout's model. */
 export interface CreatedRollout extends Rollout {
   readonly model: string;
   readonly apiKey: string;

@@ -102,7 +102,7 @@ export function datasetAnswer(
   };
 }
 
-/** Returns the reason for which an upload of the row would be refused; null if it would be accepted. */
+/** Returns the reason why an upload of the row would be refused; null if it would be accepted. */
 export function rowFault(row: string): string | null {
   const findings = newFindings("row");
   const value: unknown = JSON.parse(row);

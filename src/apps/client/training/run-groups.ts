@@ -16,7 +16,7 @@ import { countedReasons } from "./round-report.ts";
 import { seedOf } from "./seeds.ts";
 import type { Resolved, RolloutFunction, RolloutResult } from "./train-options.ts";
 
-/** Functions, clients and limits with which rollouts run. */
+/** Functions, clients and limits that rollouts use. */
 export interface RolloutMaker<Task> extends Pick<
   Resolved<Task>,
   "concurrency" | "rolloutTimeout" | "failuresMax"

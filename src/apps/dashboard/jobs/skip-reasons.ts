@@ -1,4 +1,4 @@
-// Explanations of the reasons for which a job skips data.
+// Explanations of the reasons why a job skips data.
 
 const words: Readonly<Record<string, string>> = {
   zero_variance: "all rewards of the group are equal",

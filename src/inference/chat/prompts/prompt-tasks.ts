@@ -5,7 +5,7 @@ import { loadTokenizer } from "../../../lib/tokenizer/tokenizer.ts";
 import { RenderLimitError, type RenderLimits } from "../../chat-templates/render-prompt.ts";
 import { readTokens, writePrompt, type PromptTask, type WrittenPrompt } from "./write-prompt.ts";
 
-/** Data with which a prompt thread starts. */
+/** Data that a prompt thread receives when it starts. */
 export interface PromptModel {
   readonly folder: string;
   /** True to always show tools in the system message, regardless of the model's template. */

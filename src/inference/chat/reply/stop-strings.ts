@@ -102,7 +102,7 @@ interface StopState {
   readonly completed: string | null;
 }
 
-/** State of the automaton: the longest end of the text so far with which some stop string begins. */
+/** State of the automaton: the longest end of the text so far that is the beginning of some stop string. */
 class Prefix implements StopState {
   /**
    * Range of the sorted stop strings that begin with this prefix: index of the first one, and index after the last one.
@@ -111,7 +111,7 @@ class Prefix implements StopState {
   readonly end: number;
   /** Length of the prefix in UTF-16 units. */
   readonly length: number;
-  /** The longest shorter end of this prefix with which some stop string begins; null for the empty prefix. */
+  /** The longest shorter end of this prefix that is the beginning of some stop string; null for the empty prefix. */
   shorter: Prefix | null = null;
   readonly longer = new Map<number, Prefix>();
   /** Index of `completed` in the caller's list; Infinity if no stop string is complete. */

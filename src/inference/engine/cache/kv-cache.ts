@@ -91,7 +91,7 @@ export class KvCache {
   readonly #shape: ModelShape;
   readonly #limits: KvCacheLimits;
   readonly #clock: Pick<Clock, "monotonicMs">;
-  /** All lanes; the value is the number of consecutive steps in which the lane needed few of its slots. */
+  /** For each lane, the number of consecutive steps up to now in which it needed few of its slots. */
   readonly #lanes = new Map<KvLane, number>();
   readonly #spares = new SpareSlabs(spareBytesMax);
   #bytesPerMs = firstBytesPerMs;

@@ -18,7 +18,7 @@ export interface ServedEngine {
   readonly intervalMs: number;
 }
 
-/** Callbacks with which a served engine reports its progress to the parent. */
+/** Callbacks that a served engine calls to report its progress to the parent process. */
 export interface EngineProgress {
   readonly onStep: () => void;
   /** Reports that the engine has failed; this ends the process. */

@@ -1,5 +1,5 @@
-// Parameters with which an engine's process opens (loads) a model. The server sends them. A process that has opened a
-// model in advance compares them with the parameters that it used for that.
+// Parameters for opening (loading) a model in an engine's process. The server sends them to the process. A process that
+// has opened a model in advance compares them with the parameters that it used.
 import type { Quantization } from "../../../base/domain/model.ts";
 import type { EngineSettings } from "../settings.ts";
 

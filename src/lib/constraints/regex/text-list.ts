@@ -46,7 +46,7 @@ export function textsAfter(range: TextRange, byte: number): TextRange | null {
   return from === to ? null : { texts, from, to, depth: depth + 1 };
 }
 
-/** Returns the bytes with which the texts continue. */
+/** Returns the possible next bytes of the texts. */
 export function nextBytes(range: TextRange): ByteSet {
   const bytes: number[] = [];
   const { texts, to, depth } = range;

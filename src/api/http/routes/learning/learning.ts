@@ -1,4 +1,4 @@
-// Routes that turn the learning of a model on and off, and show what it learned from whom.
+// Routes that turn the learning of a model on and off, and show what the model learned and from whom.
 import type { FastifyInstance } from "fastify";
 import type { Caller } from "../../../../base/domain/access.ts";
 import { cycleAnswer } from "../../../wire/learning/cycle.ts";
