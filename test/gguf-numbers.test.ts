@@ -1,5 +1,5 @@
-// Compares GGUF files with llama.cpp: log-probabilities for every family with every tensor type, and with each
-// metadata key varied. The tests write the files; llama.cpp's results are in
+// Compares log-probabilities computed from GGUF files with those of llama.cpp, for every family, every tensor type, and
+// variations of each metadata key. The tests write the files; llama.cpp's results are in
 // test/fixtures/gguf/log-probabilities.json.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -40,8 +40,8 @@ const recorded = JSON.parse(readFileSync("test/fixtures/gguf/log-probabilities.j
 >;
 
 /**
- * Maximum mean difference of log-probabilities. It is larger for weights with fewer bits, for which llama.cpp rounds
- * activations.
+ * Maximum mean difference of log-probabilities, by tensor type. It is larger for types with fewer bits, for which
+ * llama.cpp rounds activations.
  */
 const differenceMax: Readonly<Record<MatrixType, number>> = {
   F32: 1e-3,
@@ -51,10 +51,7 @@ const differenceMax: Readonly<Record<MatrixType, number>> = {
   mixed: 0.2,
 };
 
-/**
- * Files for which the difference may be larger: because activations are rounded, the router may choose other experts
- * than in llama.cpp.
- */
+/** Larger maximum differences of single files. llama.cpp rounds activations, so its router may choose other experts. */
 const differenceMaxOf: Readonly<Record<string, number>> = { "gpt-oss-Q8_0": 0.4 };
 
 function folderOf(file: string): string {
@@ -80,7 +77,7 @@ function rowEnds(config: ModelConfig, count: number): Readonly<Record<string, Te
   };
 }
 
-/** Returns the log-probability of each next token, computed as for a prompt. */
+/** Returns the log-probability of each next token of the recorded text, computed like a prompt's log-probabilities. */
 async function logprobsOf(folder: string): Promise<readonly number[]> {
   const config = readModelConfig(folder);
   const weights = readModelWeights(folder, config, { cacheFolder: null });
@@ -131,7 +128,7 @@ test("every variation changes the results", () => {
     const difference = Math.max(...varied.map((logprob, at) => Math.abs(logprob - usual[at])));
     if (name !== `${family}-${type}` && difference < 0.01) alike.push(name);
   }
-  // These variations state the default explicitly, so they change nothing.
+  // These variations only state a default explicitly, so they change nothing.
   assert.deepEqual(alike, [
     "llama-without-theta-factor-0",
     "llama-type-none",

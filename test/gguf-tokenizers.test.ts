@@ -1,5 +1,5 @@
-// Compares tokenizers read from GGUF metadata with the libraries that the models are published with: sentencepiece,
-// and tokenizers with each model's own splits (test/fixtures/gguf/make-tokenizers.py).
+// Compares tokenizers that are read from GGUF metadata with the libraries of the models' authors: sentencepiece, and
+// `tokenizers` with each model's own splits (test/fixtures/gguf/make-tokenizers.py).
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -13,7 +13,7 @@ interface Vocabulary {
   readonly token_type: readonly number[];
   readonly merges?: readonly string[];
   readonly scores?: readonly number[];
-  /** Ids of each text, by pre-tokenizer, or by whether a space is inserted before the text. */
+  /** Ids of each text. The key is the pre-tokenizer, or says whether a space is inserted before the text. */
   readonly ids: Readonly<Record<string, readonly (readonly number[])[]>>;
 }
 

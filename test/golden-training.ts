@@ -1,4 +1,4 @@
-// Reads the reference minibatch of test/fixtures/goldens/training in the form that the tests need.
+// Reads the reference minibatch from test/fixtures/goldens/training in the form that the tests need.
 import { readFileSync } from "node:fs";
 import { type TrainingConfig, resolveTrainingConfig } from "../src/base/domain/training-config.ts";
 

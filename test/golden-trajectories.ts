@@ -1,4 +1,4 @@
-// The reference sequences as recorded trajectories, for tests that train over the API.
+// Converts the reference training sequences to recorded trajectories, for tests that train over the API.
 import type { JsonObject } from "../src/base/domain/text/json.ts";
 import type { Trajectory, TrajectoryGroup } from "../src/base/domain/trajectory.ts";
 import { type GoldenSequence, readGoldenTraining } from "./golden-training.ts";
@@ -34,7 +34,7 @@ export function trajectoryOf(sequence: GoldenSequence, reward = sequence.reward)
   };
 }
 
-/** Returns the ranges of tokens that are trained on. */
+/** Returns the token ranges that are trained. */
 function answersOf({ assistant_mask: mask }: GoldenSequence): [number, number][] {
   const starts = mask.flatMap((trains, index) => (trains && !mask[index - 1] ? [index] : []));
   return starts.map((start) => {

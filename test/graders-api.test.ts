@@ -1,4 +1,4 @@
-// Tests the grader routes of OpenAI's API with the official client: every grader runs, and faults are named.
+// Tests the grader routes of OpenAI's API with the official client: every grader runs, and errors name the fault.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import OpenAI, { NotFoundError, type UnprocessableEntityError } from "openai";

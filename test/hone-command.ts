@@ -1,5 +1,5 @@
-// Provides `hone` as a command in a folder, for tests that run commands as people type them. It runs the bundle if a
-// script started the tests, else the build.
+// Provides the command `hone` in a folder, for tests that run commands as people type them. It runs the bundle if a
+// script started the tests, otherwise the build.
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 

@@ -1,5 +1,5 @@
-// Sends a server archives that are expensive to unpack or too large. Each is refused with an error that the sender
-// receives, and nothing of it remains.
+// Sends a server archives that are expensive to unpack or too large. The server must refuse each with an error that
+// reaches the sender, and keep no part of it.
 import assert from "node:assert/strict";
 import { existsSync, readdirSync } from "node:fs";
 import { once } from "node:events";
@@ -49,7 +49,7 @@ function beginUpload() {
     for await (const piece of answer.setEncoding("utf8")) text += String(piece);
     return { status: answer.statusCode ?? 0, text };
   });
-  // Ignored: the upload may fail after the answer if the server did not read all of it.
+  // Ignores errors of the upload. It may fail after the answer if the server did not read all of it.
   upload.on("error", () => undefined);
   answered.catch(() => undefined);
   return { upload, answered };
@@ -110,7 +110,7 @@ test("an unsupported configuration is refused, with the location of its file in 
   assert.deepEqual(detail[0]?.loc, ["body", "adapter_config.json"]);
 });
 
-/** More than the number of concurrent imports. */
+/** Number of clients that disconnect: more than the maximum number of concurrent imports. */
 const leavingCount = 6;
 
 test("clients that disconnect during an upload leave no folder, no counted bytes and no running import", async () => {

@@ -1,6 +1,5 @@
-// Checks the imports of src/ against the areas and rooms that docs/concepts/architecture.md and rooms.md describe, and
-// the sizes of files and folders. Change the pages and the table below together. invariants.test.ts checks the
-// invariants.
+// Checks the imports in src/ against the areas and rooms in docs/concepts/architecture.md and rooms.md. Also checks the
+// sizes of files and folders. Change the pages and the table below together. invariants.test.ts checks the invariants.
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
@@ -9,16 +8,16 @@ import { type Source, sources, isTest, isProduct, importsOf, packageOf } from ".
 
 /** A room: a folder within an area. */
 interface Room {
-  /** Rooms of the same area that this room may import. In the table, each of them comes before this room. */
+  /** Rooms of the same area that this room may import. They come before this room in the table. */
   readonly mayImport: readonly string[];
   /** Packages that only this room imports. */
   readonly vendors: readonly string[];
-  /** Areas that this room may import, if fewer than its area may import. */
+  /** Areas that this room may import; all areas that its own area may import if absent. */
   readonly areas?: readonly string[];
 }
 
 interface Area {
-  /** Areas that the rooms of this area may import. Each comes before this area in the table. */
+  /** Areas that the rooms of this area may import. They come before this area in the table. */
   readonly mayImport: readonly string[];
   /** Modules of other areas that this area may import; all if absent. */
   readonly modules?: readonly string[];
@@ -373,7 +372,7 @@ test("every source opens with a comment", () => {
   );
 });
 
-/** Returns the numbers of comment lines above 130 characters. */
+/** Returns the line numbers of comments with more than 130 characters. */
 function longComments(text: string): readonly number[] {
   return text
     .split("\n")
@@ -431,7 +430,7 @@ test("half of the files have at most 90 lines", () => {
   assert.ok((counts[Math.floor(counts.length / 2)] ?? 0) <= 90);
 });
 
-/** Returns the first import cycle by path, or null. Type imports count. */
+/** Returns the first import cycle (in the order of paths) as a list of files, or null. Type imports count. */
 function importCircle(files: readonly Pick<Source, "path" | "text">[]): readonly string[] | null {
   const byPath = new Map(files.map((file) => [file.path, file]));
   const done = new Set<string>();
@@ -468,7 +467,7 @@ test("code used only by tests and tools is in testing/, contract/ or outside src
     for (const specifier of [...importsOf(text), ...entriesOf(text)])
       visit(posix.join(posix.dirname(path), specifier));
   };
-  // Entry points: the command, the client that programs import, and the page.
+  // Entry points: the command, the client for other programs, and the dashboard.
   for (const entry of ["src/apps/cli/main.ts", "src/apps/client/index.ts", "src/apps/dashboard/main.tsx"])
     visit(entry);
   const unreached = sources()

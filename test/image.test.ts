@@ -1,5 +1,5 @@
-// Tests the image that the Dockerfile builds: its command and environment start a server, its health check passes, and
-// it stops on request. With a Docker daemon, also builds and runs the image itself.
+// Tests the image of the Dockerfile without building it: its command and environment start a server, its health check
+// passes, and it stops on request. If there is a Docker daemon, also builds and runs the image.
 import assert from "node:assert/strict";
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -34,7 +34,7 @@ function wordsAfter(instruction: string, lines = lastLines): readonly (readonly 
 }
 
 /**
- * Returns the command of an instruction, which must be in exec form so that signals reach the program and not a shell.
+ * Returns the command of an instruction. It must be in exec form, so that signals reach the program instead of a shell.
  */
 function commandOf(instruction: string): readonly string[] {
   const line = present(

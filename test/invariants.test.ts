@@ -32,7 +32,7 @@ test("no page contains merge conflict markers", () => {
 interface Absence {
   readonly invariant: number;
   readonly pattern: RegExp;
-  /** Product files to search; all of `src/` if absent. */
+  /** Pattern of the product files to search; all of `src/` if absent. */
   readonly among?: RegExp;
   /** Files and folders that may contain the text. */
   readonly allowed: readonly string[];
@@ -81,7 +81,8 @@ const absences: readonly Absence[] = [
     invariant: 3,
     pattern: /"\.[^"]*\/embedded\//,
     allowed: [
-      // Allowed: the estimate of the embedded trainer's memory, the trainer's processes, and the code that starts one.
+      // Allowed: the memory estimate for the embedded trainer, the trainer's processes, and the code that starts such a
+      // process.
       "src/apps/server/model-fit/",
       "src/train/sessions/process/session-main.ts",
       "src/train/trainer/child-main.ts",
@@ -118,14 +119,14 @@ const absences: readonly Absence[] = [
   {
     invariant: 13,
     pattern: /(?<!\w)\["(body|query)"/,
-    // `json-body.ts` is allowed, because it reads only request bodies.
+    // `json-body.ts` is allowed, because it parses nothing but request bodies.
     allowed: ["src/api/wire/", "src/api/http/", "src/base/validation/json-body.ts"],
     example: 'const location = ["body", "batch"];',
   },
   {
     invariant: 14,
     pattern: /"libsql"|"\.[^"]*\/sqlite\/|"\.\/sqlite-|\bPRAGMA\b/,
-    // `tables-of-version.ts` is allowed: it creates the tables of an older version in memory, in order to list them.
+    // `tables-of-version.ts` is allowed: it creates an older version's tables in memory, in order to list them.
     allowed: [
       "src/store/database/sqlite/",
       "src/store/database/dump/tables-of-version.ts",
@@ -197,12 +198,12 @@ test("text that an invariant restricts to some files occurs only there", () => {
   }
 });
 
-/** Returns the modules that load together with a source. Type imports, threads and processes do not count. */
+/** Returns the modules that a source loads. Type imports and the entry files of threads and processes do not count. */
 function loadedBy(text: string): readonly string[] {
   return importsOf(text.replaceAll(/\b(import|export) type\s[^;]*;/g, ""));
 }
 
-/** Returns the import path from a file to a package, or null. */
+/** Returns the chain of imports from a file to a package, or null if there is none. */
 function wayTo(name: string, from: string, files: ReadonlyMap<string, string>): readonly string[] | null {
   const seen = new Set<string>();
   const visit = (path: string, trail: readonly string[]): readonly string[] | null => {

@@ -42,7 +42,7 @@ const commands: Readonly<Record<string, readonly string[]>> = {
   trajectories: ["models", "trajectories", modelId],
 };
 
-/** Starts a command that writes the file `name`; resolves once it has received half of the data. */
+/** Starts a command that writes the file `name`. Resolves once the command has received half of the data. */
 async function begin(words: readonly string[], folder: string) {
   const { port } = server.address() as AddressInfo;
   const child = spawn(hone, [...words, "--out", join(folder, "all.jsonl")], {

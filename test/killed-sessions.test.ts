@@ -1,5 +1,5 @@
-// Kills a server in the middle of a training session of the Tinker API: unsaved weights are gone, which the client
-// learns from a clear error, and saved weights remain.
+// Kills a server during a training session of the Tinker API. Unsaved weights are lost, which a clear error tells the
+// client. Saved weights remain.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { recorded, recordedData, recordedForward } from "../src/api/http/tinker/testing/recorded-bodies.ts";
@@ -7,7 +7,7 @@ import { TinkerTestClient, type TinkerTarget } from "../src/api/http/tinker/test
 import { newDataFolder, removeDataFolder, type RunningServer, startServer } from "./running-server.ts";
 import { toolModel } from "./served-jobs.ts";
 
-/** Sends the requests of a test client over HTTP. */
+/** Sends a test client's requests over HTTP. */
 const overHttp = ({ url: base }: RunningServer): TinkerTarget => ({
   ask: async ({ method, url, headers, payload }) => {
     const isJson = payload !== undefined && !Buffer.isBuffer(payload);

@@ -1,5 +1,5 @@
-// Short runs of random kills. tools/bench/kill.ts and tools/bench/kill-feedback.ts do long runs, and
-// tools/bench/kill-many.ts runs with several servers.
+// Runs short series of random kills. tools/bench/kill.ts and tools/bench/kill-feedback.ts run long ones, and
+// tools/bench/kill-many.ts runs them with several servers.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { killAtRandom } from "./kills/kill-at-random.ts";

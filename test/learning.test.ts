@@ -1,5 +1,5 @@
-// Tests models that learn while they are used, on running servers with the built-in model: a promotion, a rollback, a
-// refused candidate, a server that is killed between training and evaluation, and replies of users.
+// Tests models that learn while they are in use, on running servers with the built-in model. Covers a promotion, a
+// rollback, a refused candidate, users' replies, and a server that is killed between training and evaluation.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ import {
 } from "./running-server.ts";
 
 const soon: SettingsOverrides = { learning: { lookMs: 100 } };
-/** A server with these limits looks once at its start, and not again during a test. */
+/** With these limits, a server looks for new feedback only at its start, and not again during a test. */
 const onlyOnce: SettingsOverrides = { learning: { lookMs: 3_600_000 } };
 
 const settings = {
@@ -36,7 +36,7 @@ const isHeld = (content: string): boolean => {
   return isHeldOut({ kind: "conversation", ...prompt, ...options }, "", share);
 };
 
-/** Questions of which at least four are trained on, and at least two are held out. */
+/** Enough questions that at least four are used for training and at least two are held out. */
 const questions = "cat dog tree house river sun moon star car boat".split(" ").map((word) => `Say ${word}.`);
 
 interface Answer {
@@ -185,7 +185,7 @@ test("refuses a candidate that harmful feedback made, and keeps it readable with
   const { model } = await learner(t);
   const harmful = { margin: 0.02, config: { learning_rate: 0.02, epochs: 3 } };
   await model.send("PUT", model.path, { ...settings, ...harmful });
-  // The held-out answers come first, because the job starts as soon as there is enough feedback to train on.
+  // Judges the held-out answers first, because the job starts as soon as there is enough feedback for training.
   const [held, trained] = [questions.filter(isHeld), questions.filter((one) => !isHeld(one))];
   for (const question of held) await model.judged(question, thumb("👍"));
   for (const question of trained) await model.judged(question, fixed);

@@ -1,5 +1,5 @@
 // Tests that every log line about a request or a job contains its id. Reads the log of a server after all kinds of
-// requests: each line must contain an id that a client knows, or be one of the few lines about the server itself.
+// requests. Each line must contain an id that a client knows, or be one of the few lines about the server itself.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { request } from "node:http";

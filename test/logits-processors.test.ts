@@ -1,5 +1,5 @@
-// Tests logits processors over HTTP: the included ones, an operator's modules, and errors of both. Runs the module of
-// docs/guides/logits-processors.md.
+// Tests logits processors over HTTP: the built-in ones and an operator's modules, and errors of both. One of the
+// modules is the example of docs/guides/logits-processors.md.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

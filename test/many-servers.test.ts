@@ -1,5 +1,5 @@
-// Tests several servers on one PostgreSQL database, as users run them: each has its own data folder, and all share a
-// folder for adapters and files. Changes by one server are visible to all.
+// Tests several servers on one PostgreSQL database as users run them. Each has its own data folder, and all share a
+// folder for adapters and files. All servers must see each other's changes.
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -149,7 +149,7 @@ test(
     const jobs = [await submitJob(first, modelId, 24), await submitJob(first, modelId, 2)];
     await firstStep(first, jobs[0]);
     const second = await start();
-    // Simulates what a server leaves if it dies while it writes.
+    // Simulates the files of a server that dies while it writes.
     const left = join(folder, "work", newUuid());
     mkdirSync(join(left, "half-written"), { recursive: true });
     await first.kill();

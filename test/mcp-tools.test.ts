@@ -1,5 +1,5 @@
-// Tests MCP on a real server: a model that is trained to use an MCP server's tools, and an MCP client that trains a
-// model through `hone mcp`.
+// Tests MCP on a real server. A model is trained to use an MCP server's tools, and an MCP client trains a model through
+// `hone mcp`.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -28,7 +28,10 @@ const toolServer = {
   command: process.execPath,
   args: [fileURLToPath(new URL("../src/apps/client/testing/mcp-server.js", import.meta.url))],
 };
-/** The first answer must be one call, and the second a short text, since the model is too small to decide. */
+/**
+ * Requests one tool call as the first answer, and a short text as the second. The model is too small to decide this
+ * itself.
+ */
 const request = (turn: number) =>
   turn === 0
     ? { tool_choice: "required", parallel_tool_calls: false, max_tokens: 60 }

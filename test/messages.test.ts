@@ -1,5 +1,5 @@
-// Tests the official Anthropic SDK with a running server: with the built-in model, and with a model whose template
-// supports tools and thinking. Also tests requests as Claude Code sends them.
+// Tests the official Anthropic SDK on a running server, with the built-in model and a model whose template supports
+// tools and thinking. Also tests requests in the form of Claude Code's.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import Anthropic, { BadRequestError, NotFoundError } from "@anthropic-ai/sdk";
@@ -26,7 +26,7 @@ const model = "hone-tiny";
 /** A model with random weights: its text is meaningless, but constraints on it can be checked. */
 const agent = "tiny";
 
-/** Fields that the SDK's types do not declare, because they cover only newer models. */
+/** Fields that the SDK's types do not declare, because the types cover only newer models. */
 const greedy = { temperature: 0 } as object;
 const seeded = (seed: number): object => ({ seed });
 const user = (content: string): MessageParam => ({ role: "user", content });
@@ -167,7 +167,7 @@ test("the next request can contain a tool call and its result", async () => {
   assert.ok(promptOf(second) > promptOf(first));
 });
 
-/** The token that ends a thought. A model with random weights would not produce it unforced. */
+/** The token that ends a thought. A model with random weights hardly ever samples it, so tests force it. */
 const endOfThought = 4;
 
 test("the model's thinking is a block with a signature and within its budget, and absent unless requested", async () => {
@@ -210,7 +210,7 @@ test("the model's thinking is a block with a signature and within its budget, an
       ["text"],
     );
   }
-  // The next turn contains the thinking block, which becomes part of the prompt.
+  // The next turn contains the thinking block of the first answer, which becomes part of the prompt.
   const next = { model: agent, max_tokens: 4 };
   const again = user("And now?");
   const messages: MessageParam[] = [user("Hm?"), { role: "assistant", content: thoughtful.content }, again];
@@ -257,7 +257,7 @@ test("errors become the SDK's own error classes and name the field", async () =>
   );
 });
 
-/** Sends a request as Claude Code does, with the key in either header. */
+/** Sends a request in the form of Claude Code's, with the key in one of the two possible headers. */
 async function asClaudeCode(body: object, apiKeyHeader: "authorization" | "x-api-key" = "authorization") {
   const { url, apiKey } = server();
   const key = apiKeyHeader === "authorization" ? `Bearer ${apiKey}` : apiKey;
@@ -292,7 +292,7 @@ const promptTokens = (events: readonly { readonly message?: { readonly usage: An
 };
 
 test("requests of Claude Code are answered, and all their fields are supported except edits of the context", async () => {
-  // Shorter than what Claude Code requests, which is 32,000 tokens.
+  // A much lower limit than Claude Code's 32,000 tokens.
   const short = { max_tokens: 12 };
   const first = await asClaudeCode({ ...firstTurn("0d9"), ...short });
   assert.deepEqual(

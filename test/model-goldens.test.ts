@@ -1,5 +1,5 @@
-// Compares the decoder with the reference implementation for every architecture: serving, the KV cache, training and
-// LoRA.
+// Compares the decoder with the reference implementation for every architecture, in serving with and without the KV
+// cache, in training, and with LoRA.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -103,7 +103,7 @@ function floatData(tensor: Tensor | undefined): Float32Array {
 function greatestDifference(left: ArrayLike<number>, right: ArrayLike<number>): number {
   assert.equal(left.length, right.length);
   let greatest = 0;
-  // The values are compared in this way so that NaN counts as the greatest difference.
+  // Written so that NaN counts as the greatest difference.
   for (let index = 0; index < left.length; index++) {
     const difference = Math.abs(left[index] - right[index]);
     if (!(difference <= greatest)) greatest = difference;
@@ -253,14 +253,14 @@ class RowCache {
     this.#states = stateShapes(config).map(({ dims }) => new Float32Array(sizeOf(dims)));
   }
 
-  /** Returns the feeds for the graph that computes one token per row. */
+  /** Returns the inputs of the graph that computes one token per row. */
   feeds(): Feeds {
     const dims = ({ kvHeadCount, headSize }: CacheShape) =>
       cacheDims(1, kvHeadCount, this.#capacity, headSize);
     return { ...this.#feedsOf(dims), ...this.stateFeeds() };
   }
 
-  /** Returns the inputs with the states of the cache's only row. */
+  /** Returns the inputs that contain the states of the cache's only row. */
   stateFeeds(): Feeds {
     return Object.fromEntries(
       stateShapes(this.#config).map(({ dims }, state) => [
@@ -271,8 +271,8 @@ class RowCache {
   }
 
   /**
-   * Returns the inputs with the states of `partCount` parts. The first part has the states of this row; all states of
-   * the other parts are zeros.
+   * Returns the inputs that contain the states of `partCount` parts. The first part has the states of this row; the
+   * states of the other parts are zeros.
    */
   partStateFeeds(partCount: number): Feeds {
     const feeds: Feeds = {};
@@ -291,7 +291,7 @@ class RowCache {
     return feeds;
   }
 
-  /** Returns the feeds for one part of the graph that computes later parts of a prompt. */
+  /** Returns the inputs of one part for the graph that computes later parts of a prompt. */
   partFeeds(part: number): Feeds {
     const feeds = this.#feedsOf(({ kvHeadCount, headSize }) => [1, kvHeadCount, this.#capacity, headSize]);
     return Object.fromEntries(Object.entries(feeds).map(([name, tensor]) => [`${name}.${part}`, tensor]));
@@ -328,7 +328,7 @@ class RowCache {
   }
 }
 
-/** Returns the continuation graph's feeds for a single part, with scores after its last token. */
+/** Returns the inputs of the continuation graph for a single part, with scores after the part's last token. */
 function continuation(config: ModelConfig, cache: RowCache, tokens: readonly number[]): Feeds {
   const places = tokens.map((_, index) => index);
   const { length } = cache;
@@ -373,7 +373,8 @@ interface Greedy {
 }
 
 /**
- * Prefills a part of the prompt, computes the rest as one chunk on top of the cache, then decodes one token at a time.
+ * Generates greedily in three ways of computing: prefills a part of the prompt, computes the rest as one chunk on top
+ * of the cache, then decodes one token at a time.
  */
 async function decodeGreedily(
   model: Model,
@@ -428,7 +429,7 @@ for (const name of names) {
   const flatIds = [...readIntegers(golden.get("input_ids")!)].map(Number);
   const tokens = [flatIds.slice(0, 48), flatIds.slice(48)];
   const wantedLogprobs = readFloats(golden.get("logprobs_of_next")!);
-  // The reference sums a recurrence in chunks of float32.
+  // The limit is higher for recurrences, because the reference sums them in chunks of float32.
   const logprobDifferenceMax = recurrenceOf(readModelConfig(folder)) === null ? 1e-4 : 2e-4;
   const texts = JSON.parse(readFileSync(`${folder}/golden.json`, "utf8")) as {
     readonly greedy_prompt_ids: readonly number[];
@@ -535,7 +536,7 @@ for (const [what, file, name] of adapters)
     assert.ok(difference < 1e-4, `log-probabilities differ by ${difference}`);
   });
 
-// Includes signed codes only if this processor multiplies them exactly.
+// Tests signed codes only if this processor multiplies them exactly.
 const { codes: fastestCodes } = await integerKernels(null);
 for (const codes of fastestCodes === "int8" ? (["int8", "uint8"] as const) : (["uint8"] as const)) {
   test(`with ${codes} weights, training limits the logits like the reference`, async () => {

@@ -3,7 +3,7 @@ import { type Step, steps } from "../src/store/database/migrations/steps.ts";
 
 const tables = "access_keys feedback jobs model_versions models recorded_completions servers".split(" ");
 
-// Safe cast: in a later build, steps.ts would contain this step. Nothing has read the steps yet.
+// Safe cast: in a later build, steps.ts itself would contain this step. No code has read the steps yet.
 (steps as Step[]).push({
   adds: [
     ...tables.flatMap((table) => [

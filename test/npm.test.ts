@@ -1,4 +1,4 @@
-// Tests Hone started by npm in a checkout: npm's output, and that stopping npm stops the server.
+// Tests Hone when npm starts it in a checkout: npm's output, and that stopping npm also stops the server.
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { platform } from "node:os";
@@ -30,7 +30,7 @@ test(
     const npm = spawn("npm", ["start", "--", "--port", "0", "--data", dataFolder, "--log-level", "warn"], {
       env: environment,
       stdio: ["ignore", "pipe", "inherit"],
-      // A separate process group, so that leftovers can be killed after the test.
+      // Runs in a separate process group, so that the test can kill processes that are left over.
       detached: true,
     });
     const { pid } = npm;
@@ -59,8 +59,8 @@ test(
 );
 
 /**
- * Signals the group directly, because some implementations of the program `kill` read a group id that begins with 1 as
- * all processes.
+ * Signals the process group without the program `kill`: some implementations of it take a group id that begins with 1
+ * for "all processes".
  */
 function endGroup(id: number): void {
   try {

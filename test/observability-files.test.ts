@@ -1,5 +1,5 @@
-// Checks the dashboard and the alert rules against a running server: each query must use metrics and labels that exist
-// in /metrics. Prometheus' own checker must accept rules and metrics, if it is installed.
+// Checks the dashboard and the alert rules with a running server. Each query must use metrics and labels that exist in
+// /metrics. If Prometheus' own checker is installed, it must accept the rules and metrics.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -11,12 +11,12 @@ const folder = "deploy/observability";
 const rulesFile = `${folder}/alerts.yaml`;
 const dashboardFile = `${folder}/grafana-dashboard.json`;
 const page = "docs/guides/observability.md";
-/** Nothing listens at this address, so the server loses its telemetry and counts the losses. */
+/** Telemetry is sent to an address at which nothing listens, so that the server counts lost telemetry. */
 const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" };
 const serverOfTests = serverOfFile({ flags: model, environment });
 let scraped: Promise<string> | null = null;
 
-/** Returns the output of /metrics after the server has done a little of everything. */
+/** Returns the output of /metrics after requests of every kind. */
 const exposed = (): Promise<string> => (scraped ??= scrape());
 
 async function scrape(): Promise<string> {
@@ -72,7 +72,9 @@ function queries(): readonly Query[] {
 /** PromQL keywords that are followed by a list of labels in parentheses. */
 const labelLists = /\b(?:by|without|on|ignoring|group_left|group_right)\s*\(([^)]*)\)/g;
 
-/** Returns the metrics of a PromQL query with the labels of their selectors, and the labels by which it groups. */
+/**
+ * Returns the metrics in a PromQL query with the labels in their selectors, and the labels by which the query groups.
+ */
 function namedIn(expression: string) {
   const grouped = [...expression.matchAll(labelLists)].flatMap(([, list = ""]) => list.split(/,\s*/));
   const rest = expression.replaceAll(labelLists, " ").replaceAll(/\[[^\]]*\]/g, " ");

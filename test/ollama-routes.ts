@@ -27,7 +27,7 @@ export function ollamaAttempts(other: Things): Readonly<Record<string, readonly 
     "POST /api/copy": refused("copy"),
     "POST /api/create": refused("create"),
     "POST /api/push": refused("push"),
-    // Nobody has this version, so the owner's attempt deletes nothing either.
+    // No model has this version, so that the owner's own attempt deletes nothing either.
     "DELETE /api/delete": modelNames(other)
       .filter(({ name }) => name.endsWith(":step9"))
       .map(({ name, ...status }) => ({

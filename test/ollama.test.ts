@@ -1,5 +1,5 @@
-// Tests the official Ollama client with a running server: with the built-in model, with a model whose template supports
-// tools, and with a trained model, whose answers are recorded.
+// Tests the official Ollama client on a running server with three models: the built-in model, a model whose template
+// supports tools, and a trained model, whose answers are recorded.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Ollama } from "ollama";

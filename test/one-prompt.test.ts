@@ -1,5 +1,5 @@
-// Tests that the same conversation gives the same prompt whether it is served or trained on. Both request bodies are
-// parsed as over HTTP; one is rendered for the engine, the other becomes a training sequence.
+// Tests that a conversation gives the same prompt in serving and in training. Request bodies are parsed as over HTTP.
+// The prompt for the engine must equal that of the training sequence.
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { test } from "node:test";

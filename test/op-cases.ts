@@ -15,7 +15,7 @@ import type { Tensor } from "../src/lib/graph/tensor.ts";
 
 interface CaseInput {
   readonly tensor: Tensor;
-  /** Declared shape of the input, with symbols for some sizes. */
+  /** Declared shape of the input, in which symbols stand for some sizes. */
   readonly shape: Shape;
 }
 
@@ -23,7 +23,7 @@ type Values = Readonly<Record<string, Value>>;
 
 export interface OpCase {
   readonly inputs: Readonly<Record<string, CaseInput>>;
-  /** Float inputs with respect to which the operation is not differentiated. */
+  /** Names of float inputs for which no gradient is computed. */
   readonly fixed?: readonly string[];
   readonly build: (builder: GraphBuilder, value: (name: string) => Value) => Value | readonly Value[];
 }
@@ -31,7 +31,7 @@ export interface OpCase {
 /** The graph of an example; its outputs are named result0, result1, … */
 export interface BuiltCase {
   readonly builder: GraphBuilder;
-  /** Inputs with respect to which the example is differentiated, by name. */
+  /** Inputs for which gradients are computed, by name. */
   readonly wanted: Values;
   readonly results: Values;
   readonly feeds: Readonly<Record<string, Tensor>>;
@@ -55,7 +55,7 @@ export function buildCase({ inputs, fixed = [], build }: OpCase): BuiltCase {
 }
 
 /**
- * Returns the example's gradients, named `slope <input>`, for a loss whose slope differs at each element: Σ r·tanh(r).
+ * Returns the example's gradients, named `slope <input>`. The loss is Σ r·tanh(r), whose slope differs at each element.
  */
 export function differentiateCase({ builder, wanted, results }: BuiltCase): {
   readonly loss: Value;
@@ -95,7 +95,7 @@ const qkv = (length: number, shape: string | number, rows: 1 | 2 = 2, headSize =
   };
 };
 
-/** Windows and head sizes; the fused kernel computes no heads of size 6, unless they are padded. */
+/** Pairs of window and head size. The fused kernel supports no heads of size 6, except padded ones. */
 const windowsAndHeads = [
   [0, 8],
   [3, 8],
@@ -129,8 +129,8 @@ function deltaOperands(value: (name: string) => Value): DeltaChunks {
 const codeTypes = ["int8", "uint8"] as const;
 
 /**
- * Quantizes weights to 8-bit codes. Signed codes are halved, so that sums of pairs fit into 16 bits and are exact on
- * every processor.
+ * Quantizes weights to 8-bit codes. Signed codes are halved, so that the sum of two products fits into 16 bits and is
+ * exact on every processor.
  *
  * @param numbers numbers from -127 to 127
  */
@@ -325,7 +325,7 @@ export const opCases: { readonly [K in OpKind]: readonly OpCase[] } = {
         scales: b.constant("float32", [4], [0.02, 0.01, 0.03, 0.04]),
       };
       const x = b.negate(source);
-      // Covers two products with the same operand, whose codes are computed once. Also covers rows of zeros.
+      // Two products have the same operand, whose codes must be computed only once. Some rows are zeros.
       return [
         b.int8MatMul(x, weight, scales, learned),
         b.int8MatMul(x, codesOf(b, dtype, [4, 1], [5, 100, -127, 3]), b.full([1], 0.1)),
@@ -388,7 +388,7 @@ export const opCases: { readonly [K in OpKind]: readonly OpCase[] } = {
   ],
   placeRows: [
     {
-      // The id 3 occurs twice, and the same row is written both times.
+      // The id 3 occurs twice; both times the same row is written to it.
       inputs: {
         ...floats("table", [5, 3], { shape: ["N", 3] }),
         ...floats("row", [1, 3]),

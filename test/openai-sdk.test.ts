@@ -113,7 +113,7 @@ const animal = z.object({
   owner: z.object({ name: z.string().max(8), isKind: z.boolean() }).nullable(),
 });
 
-/** Without spaces, because a small model that begins to write spaces rarely stops. */
+/** Forbids whitespace, because a small model that begins to write spaces rarely stops. */
 const compact = { structured_outputs: { disable_any_whitespace: true } };
 
 test("the SDK parses each answer that conforms to a zod schema", async () => {

@@ -1,5 +1,5 @@
-// An OTLP/HTTP collector for tests: receives exported telemetry, and decodes the messages by the protocol's definition
-// (opentelemetry-proto, by field numbers). Uses a protobuf reader that is independent of the sender.
+// An OTLP/HTTP collector for tests. Receives exported telemetry, and decodes it by the field numbers in the protocol's
+// definition (opentelemetry-proto). Its protobuf reader is independent of the sender's code.
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -48,7 +48,7 @@ export interface OtlpReceiver {
     readonly headers: IncomingMessage["headers"];
     readonly body: Buffer;
   }[];
-  /** Replaces the collector's normal response; null for the normal one. */
+  /** Sends a response in place of the collector's normal one; null for the normal response. */
   answer: ((response: ServerResponse) => void) | null;
   close(): Promise<void>;
 }
@@ -89,7 +89,7 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
 
 type Field = (number: number, reader: BinaryReader) => boolean;
 
-/** Decodes a message; `take` is called for each field and reads those it knows. */
+/** Decodes a message. Calls `take` for each field; `take` reads the value if it knows the field. */
 function readMessage(bytes: Uint8Array, take: Field): void {
   const reader = new BinaryReader(bytes);
   while (reader.pos < reader.len) {
@@ -276,7 +276,7 @@ interface JsonSpan {
   readonly endTimeUnixNano: string;
 }
 
-/** Decodes those fields of spans that tests need from the protocol's JSON form. */
+/** Decodes the protocol's JSON form, but only those fields of spans that tests need. */
 function takeJson({ spans }: Pick<OtlpReceiver, "spans">, text: string): void {
   const { resourceSpans = [] } = JSON.parse(text) as {
     readonly resourceSpans?: readonly {

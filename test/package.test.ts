@@ -1,5 +1,6 @@
-// Tests the package as users get it: packed, installed by npm into an empty folder, and used by its command and from
-// code. npm prefers its cache for dependencies. Without cache and registry the tests are skipped with a notice.
+// Tests the package as a user gets it: packed, installed by npm into an empty folder, and used from the command line
+// and from code. npm takes dependencies from its cache if possible. If npm cannot install them from cache or registry,
+// the tests are skipped.
 import assert from "node:assert/strict";
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -11,9 +12,9 @@ import { after, before, test, type TestContext } from "node:test";
 /** Off unless requested, since packing and installing take long and depend only on the packed files. */
 const isAsked = process.env["TEST_PACKAGE"] === "on";
 
-/** The user's folder; created for this test and deleted afterwards. */
+/** The user's folder. The test creates and deletes it. */
 let folder = "";
-/** Reason why npm could not install the package there; null if it could. */
+/** Reason why npm could not install the package in the user's folder; null if it could. */
 let leftOut: string | null = null;
 const servers: ChildProcess[] = [];
 const deadlineMs = 180_000;
@@ -39,7 +40,7 @@ function run(command: string, parameters: readonly string[], below = "."): Outco
   });
 }
 
-/** Runs the command as npx does, without npx's start-up time of a second. */
+/** Runs the command like npx, but without npx's start-up time of one second. */
 function hone(...words: readonly string[]): Outcome {
   return run(process.execPath, [join(folder, "node_modules", ".bin", "hone"), ...words]);
 }
@@ -49,7 +50,7 @@ function done({ status, stdout, stderr }: Outcome): string {
   return stdout;
 }
 
-/** The environment without variables set by npm or by this test's set-up, since a user would not have them. */
+/** Environment of a user: without variables that npm or this test's set-up have set. */
 const userEnvironment = Object.fromEntries(
   Object.entries({ ...process.env, NODE_EXTRA_CA_CERTS: process.env["TEST_CERTIFICATES"] }).filter(
     ([name, value]) => value !== undefined && value !== "" && !/^(npm_|NODE_OPTIONS$|TEST_)/.test(name),
@@ -85,7 +86,7 @@ after(async () => {
   if (folder !== "") rmSync(folder, { recursive: true, force: true });
 });
 
-/** True if the package is installed; otherwise skips the test. */
+/** Returns true if the package is installed; otherwise skips the test and returns false. */
 function isInstalled(t: TestContext): boolean {
   if (leftOut !== null) t.skip(leftOut);
   return leftOut === null;
@@ -218,7 +219,7 @@ test("the installed package serves, chats, and learns the task of the starter pr
   assert.ok(models.includes("starter/maybe"), models);
 });
 
-/** Checks the types of the starter project's files, which its documentation promises to be correct. */
+/** Checks the types of the starter project's files. Its documentation promises that they are correct. */
 function checkStarter(): Outcome {
   const flags = ["--allowJs", "--checkJs", "--strict", "--noEmit", "--module", "NodeNext", "--types", "node"];
   const places = ["--target", "ES2023", "--typeRoots", resolve("node_modules/@types"), "learn.js"];

@@ -1,6 +1,6 @@
 // Tests prompts that one server computes and another server answers, over HTTP with the requests of a proxy in front of
-// the two servers. Answers must equal, bit for bit, those that the second server gives without the first, and failures
-// on the way are reported.
+// both. An answer must equal, bit for bit, the answer of the second server without the first. Failures on the way must
+// be reported.
 import assert from "node:assert/strict";
 import { cpSync, writeFileSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
@@ -23,7 +23,7 @@ import { finish, model, registerModel, submitJob } from "./served-jobs.ts";
 const secret = "a secret that servers share";
 /** API key of a client that uses both servers. */
 const key = "hone_a_key_that_both_servers_know";
-/** Clean-up functions of the current test, and of resources that all tests share. */
+/** Clean-up functions: `ends` of the current test, and `lastEnds` of resources that all tests share. */
 const ends: (() => unknown)[] = [];
 const lastEnds: (() => unknown)[] = [];
 const endAll = async (list: (() => unknown)[]): Promise<void> => {
@@ -62,8 +62,8 @@ const chat: Body = {
 const chatPath = "/v1/chat/completions";
 
 /**
- * Sends the prefill request that vLLM's proxies derive from a client's request; returns the transfer parameters of its
- * answer.
+ * Sends the prefill request that vLLM's proxies derive from a client's request. Returns the transfer parameters in the
+ * response.
  */
 async function prefill(server: RunningServer, body: Body, path = chatPath) {
   const nothing = { remote_engine_id: null, remote_block_ids: null, remote_host: null, remote_port: null };
@@ -239,7 +239,7 @@ async function fakePeer(
   };
 }
 
-/** Returns the response body of the server that holds the prompt. */
+/** Forwards a request to the real server that holds the prompt; returns the body of its response. */
 async function realBody(request: Parameters<RequestListener>[0]): Promise<Buffer> {
   const pieces: Buffer[] = [];
   for await (const piece of request) pieces.push(piece as Buffer);

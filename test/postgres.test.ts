@@ -1,4 +1,4 @@
-// Tests a server on PostgreSQL as users run it: what it serves, trains and stores, across a restart and a temporary
+// Tests a server on PostgreSQL as users run it: serving, training and storing, also after a restart and a temporary
 // loss of the database.
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -56,7 +56,7 @@ test(
     );
     line.mend();
     await eventually("it is well again", async () => ((await health()) === "ready" ? true : null));
-    // The request in progress when the connection broke may be refused; a client then resends it.
+    // The server may refuse a request that was in progress when the connection broke. A client then sends it again.
     if ((await delayed).status !== 200) assert.equal((await create(second)).status, 200);
 
     assert.equal(await server.terminate(), 0);

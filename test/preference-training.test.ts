@@ -1,5 +1,5 @@
-// Tests preference training from end to end: a small model gives two answers with similar probability. After training,
-// the answer that people preferred is more probable and is given more often.
+// Tests preference training from end to end. First, a small model gives two answers with similar probability. After
+// training, the preferred answer is more probable and more frequent.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type {
@@ -49,7 +49,7 @@ const lessons = questions.flatMap((question) =>
 
 const pairs = questions.map((prompt) => ({ prompt, chosen: preferred, rejected: other }));
 
-/** Returns the share of each of the two answers among samples. */
+/** Returns how often samples equal each of the two answers, as a fraction of all samples. */
 async function sharesOf(client: Hone, model: string): Promise<{ preferred: number; other: number }> {
   const answers = await Promise.all(
     asked.map((content, seed) =>
@@ -86,7 +86,7 @@ async function stepsOfJob(client: Hone, { id }: { readonly id: string | null }):
   return taken;
 }
 
-/** Id of the model that was taught to give either answer; taught once. */
+/** Id of a model that was trained to give either answer; trained only once. */
 let taught: Promise<string> | null = null;
 
 async function teach(client: Hone): Promise<string> {
@@ -111,7 +111,7 @@ async function check(name: string, train: (client: Hone, modelId: string) => Pro
   assert.ok(after.preferred >= before.preferred + 0.15 && after.other < before.other, shown);
 }
 
-/** Test functions, one for each way to supply preferences, by the name of the test. */
+/** Test functions by the name of the test. Each supplies preferences in another way. */
 const ways = new Map<string, () => Promise<void>>();
 
 const small = { batch_size: 4, learning_rate: 3e-4, epochs: 4 };
@@ -144,7 +144,7 @@ ways.set("learns from single thumbs", () =>
   }),
 );
 
-/** The model also gives answers other than these two; stronger training would suppress those as well. */
+/** Weak training. The model also gives other answers than these two, which stronger training would suppress. */
 const gentle = { learning_rate: 1e-4, epochs: 4 };
 
 interface Answer {
@@ -174,8 +174,8 @@ type Say = (
 ) => readonly Pick<FeedbackCreateReq, "feedback_type" | "payload" | "vendor_ref">[];
 
 /**
- * Trains once on feedback about recorded answers, checks that the version lists the feedback, and that it is never
- * trained on again.
+ * Trains once on feedback about recorded answers. Checks that the version lists the feedback, and that no later job
+ * uses it.
  */
 function checkFeedback(
   name: string,

@@ -1,5 +1,5 @@
-// Tests a server with priority scheduling from its clients' point of view: which request comes first, and what happens
-// to a preempted request.
+// Tests priority scheduling from the clients' point of view: which request comes first, and what happens to a preempted
+// request.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { serverOfFile } from "./running-server.ts";
@@ -44,7 +44,7 @@ test("a request with lower `priority` value preempts one with a higher value, wh
     ended.push("worse");
     return body;
   });
-  // These requests are sent one after the other, each while both slots are occupied.
+  // Sends these requests one after the other, each while both slots are occupied.
   for (let count = 0; count < 3; count++) {
     await answer({ n: 2, priority: count - 4, max_tokens: 2 });
     ended.push("better");

@@ -1,5 +1,5 @@
-// Tests a prompt's log-probabilities over HTTP: they equal those of the reference implementation, have the form that
-// clients read, and are independent of other fields of the request.
+// Tests a prompt's log-probabilities over HTTP. They must equal those of the reference implementation, have the form
+// that clients expect, and not depend on other fields of the request.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";

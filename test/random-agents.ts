@@ -1,5 +1,5 @@
-// Agents of four APIs, built on the vendors' SDKs. Each keeps its history in the form of its API, and sends it back as the
-// SDK returned it.
+// Agents for four APIs, built on the vendors' SDKs. Each keeps its history in the form of its API, and sends it back
+// exactly as the SDK returned it.
 import Anthropic from "@anthropic-ai/sdk";
 import type { MessageParam } from "@anthropic-ai/sdk/resources/messages";
 import OpenAI from "openai";
@@ -10,7 +10,7 @@ import type { Session } from "./rollout-sessions.ts";
 export interface Wish {
   readonly seed: number;
   readonly streams: boolean;
-  /** `required` forces a call of the tool, `none` forbids it, and null sends no tools. */
+  /** `required` forces a tool call, `none` forbids one, and null sends no tools. */
   readonly tool: "required" | "none" | null;
 }
 
@@ -18,7 +18,9 @@ export interface Wish {
 export interface Agent<Item> {
   /** Returns the items that a user's message adds to the history. */
   says(text: string): readonly Item[];
-  /** Calls the model with the history; returns the items that the answer and the results of its tools add. */
+  /**
+   * Calls the model with the history; returns the items to add to it: the answer, and the results of its tool calls.
+   */
   ask(history: readonly Item[], wish: Wish): Promise<readonly Item[]>;
 }
 

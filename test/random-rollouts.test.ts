@@ -10,7 +10,7 @@ import { eventually, serverOfFile } from "./running-server.ts";
 import { toolModel } from "./served-jobs.ts";
 
 const server = serverOfFile({ flags: toolModel });
-/** Number of sessions that run at the same time, and that form one group. */
+/** Number of sessions that run at the same time. Together they form one group. */
 const groupSize = 8;
 
 /** Holds a random session of two to four turns; returns the number of its calls. */
@@ -48,7 +48,7 @@ interface Trajectory {
 async function trainsAsSampled(sessionCount: number, seed: number): Promise<void> {
   const name = `random-${sessionCount}`;
   const { modelId, send, create, detail, finish, recorded } = await rolloutSessions(server(), name);
-  /** For each rollout, its calls in a comparable form. */
+  /** For each rollout id, the recorded calls in a form that can be compared with training data. */
   const sampled = new Map<string, readonly string[]>();
   let tokenCount = 0;
   const hold = async (index: number): Promise<void> => {

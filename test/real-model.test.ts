@@ -1,7 +1,6 @@
-// Tests a pretrained model in four bits (scripts/real-model.js): its tokens, prompts and greedy answers over HTTP must
-// equal those that tools/conformance/smollm2/record.py recorded with Transformers. The reference computes in float32
-// on the same file, with PyTorch 2.15 and Transformers 5.23. tools/conformance/smollm2/run.py makes more comparisons,
-// and needs Python.
+// Tests a pretrained model in four bits (scripts/real-model.js). Its tokens, prompts and greedy answers over HTTP must
+// equal those that tools/conformance/smollm2/record.py recorded with Transformers 5.23 and PyTorch 2.15 in float32 from
+// the same file. tools/conformance/smollm2/run.py compares more, and needs Python.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";

@@ -8,8 +8,8 @@ import { call, serverOfFile } from "./running-server.ts";
 const server = serverOfFile();
 
 /**
- * Gives feedback on an answer to a request with these extra fields; returns the reasons why the feedback is not
- * trained on.
+ * Sends a request with these extra fields, and gives feedback on the answer. Returns the reasons why the feedback is
+ * not used for training.
  */
 async function reasonsFor(project: string, extra: object): Promise<readonly string[]> {
   const client = new Hone({ baseUrl: server().url, apiKey: server().apiKey });

@@ -1,5 +1,4 @@
-// Tests that answers of trained models are recorded with their exact tokens on every API, before the client has the
-// answer.
+// Tests on every API that a trained model's answer is recorded with its exact tokens, before the client has the answer.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import OpenAI, { NotFoundError } from "openai";

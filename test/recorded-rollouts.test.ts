@@ -1,5 +1,5 @@
-// Tests trajectories of unmodified third-party clients on a real server, through every API. The trajectory has exactly
-// the tokens of the answers, and a job trains on exactly these tokens.
+// Tests trajectories of unmodified third-party clients on a real server, through every API. The trajectory must contain
+// exactly the tokens of the answers, and a job must train on exactly these tokens.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import Anthropic from "@anthropic-ai/sdk";
@@ -18,7 +18,7 @@ import { serverOfFile } from "./running-server.ts";
 import { toolModel } from "./served-jobs.ts";
 
 let hone: Hone;
-/** Answers to chat requests of the test's own client, as the server sent them. */
+/** Chat answers to this test's own client, as the server sent them. */
 const answers: string[] = [];
 serverOfFile({
   flags: toolModel,
@@ -46,12 +46,12 @@ const tools = [
     function: { name: "weather", description: "The weather of a city.", parameters: z.toJSONSchema(place) },
   },
 ];
-/** The model's weights are random, so short answers test as much as long ones. */
+/** Maximum length of answers in tokens. The model's weights are random, so short answers test as much as long ones. */
 const short = 24;
 const long = 600;
 
 interface Case {
-  /** Returns the texts of the answers if the API returns no tokens. */
+  /** Makes one rollout. Returns the texts of the answers only if the API returns no tokens. */
   readonly rollout: (trajectory: RecordedTrajectory) => Promise<readonly string[] | void>;
   /** Expected items of each history. */
   readonly histories: readonly (readonly string[])[];
@@ -234,7 +234,7 @@ function tokensOf({ prompt_token_ids: prompt, token_ids: ids, logprobs }: JsonOb
 const isChoice = (item: JsonObject): boolean => "message" in item;
 const kindOf = (item: JsonObject): unknown => (isChoice(item) ? "choice" : item["role"]);
 
-/** Returns the token ids of each choice of an answer, whole or streamed. */
+/** Returns the token ids of each choice in a response, which may be streamed. */
 function answeredTokens(text: string): readonly (readonly number[])[] {
   const parts = text.startsWith("{")
     ? [text]
@@ -277,7 +277,8 @@ for (const [name, { rollout, histories }] of searchedOf(Object.entries(cases), 3
     // At the default rate, four steps would change the model so little that the job would warn.
     const jobId = await model.train([{ trajectories: bodies }], { learning_rate: 1e-3 });
     const job = await hone.jobs.wait(jobId);
-    // Expected warnings: hone-tiny writes calls with other spaces than its template, and answers may be cut off.
+    // Expects two warnings: hone-tiny writes tool calls with other spaces than its template, and answers may be cut
+    // off.
     const expected = /became several sequences|were cut off at their token limit/;
     assert.deepEqual(
       job.warnings.filter((warning) => !expected.test(warning)),

@@ -1,5 +1,5 @@
-// Tests that every known but unsupported option is refused by name, no matter which layer lacks it: HTTP, chat or the
-// engine.
+// Tests that every known but unsupported option is refused by name, whichever layer does not support it: HTTP, chat or
+// the engine.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { plainReplies } from "../src/inference/chat/testing/plain-replies.ts";
@@ -17,7 +17,7 @@ import { loadTokenizer } from "../src/lib/tokenizer/tokenizer.ts";
 
 const folder = "test/fixtures/goldens/models/qwen3";
 
-/** Fails if it gets a request, since such a request was not refused. */
+/** An engine that fails if it gets a request, since the request should have been refused before. */
 const engine: Engine = {
   capabilities: { features: new Set(), isExact: true },
   start: () => Promise.resolve(),

@@ -1,4 +1,4 @@
-// Tests reinforcement jobs of OpenAI's fine-tuning API with the official client and running servers: a model learns from
+// Tests reinforcement jobs of OpenAI's fine-tuning API with the official client on running servers. A model learns from
 // a grader, and a job survives the death of its server.
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// Tests that a server replays a job that it trained, as started by `hone jobs replay`.
+// Tests that a server can train a finished job again for comparison, as `hone jobs replay` requests.
 import assert from "node:assert/strict";
 import { openSync, closeSync, readFileSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";

@@ -19,7 +19,7 @@ import { finish, firstStep, model, registerModel, stepsOf, submitJob } from "./s
 /** Training batches so small that even short jobs take several steps. */
 const flags = [...model, "--training-batch-tokens", "750"];
 
-/** Shared by tests in which the server itself survives and restarts its children. */
+/** Server for tests in which the server itself survives and only restarts its child processes. */
 const serverOfTests = serverOfFile({ flags });
 
 function childrenThatRun(server: RunningServer, part: string): readonly number[] {
@@ -29,8 +29,8 @@ function childrenThatRun(server: RunningServer, part: string): readonly number[]
 }
 
 /**
- * A request for a long answer with a fixed seed. The answer reaches its maximum length, since sampling the end-of-text
- * token is very unlikely, and the seed makes the answer the same each time.
+ * A request for a long answer. The model almost never samples the end-of-text token, so the answer reaches its maximum
+ * length. The seed makes it the same each time.
  */
 const longChat = {
   model: "tiny",

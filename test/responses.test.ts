@@ -1,5 +1,5 @@
-// Tests the official OpenAI SDK's Responses API with a running server: the built-in model, and a model whose template
-// supports tools.
+// Tests the Responses API with the official OpenAI SDK on a running server. Uses the built-in model, and a model whose
+// template supports tools.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import OpenAI, { BadRequestError, UnprocessableEntityError } from "openai";
@@ -71,7 +71,7 @@ const animal = z.object({
   kind: z.enum(["cat", "dog", "owl"]),
   legs: z.number().int().min(0).max(8),
 });
-/** Without spaces, because a small model that begins to write spaces rarely stops. */
+/** Forbids whitespace, because a small model that begins to write spaces rarely stops. */
 const compact = { structured_outputs: { disable_any_whitespace: true } };
 
 test("the SDK parses an answer that conforms to a zod schema, with and without streaming", async () => {

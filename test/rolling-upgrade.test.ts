@@ -1,5 +1,5 @@
-// Tests two builds on one PostgreSQL database: the newer build has migrated the database to a version that only adds.
-// Both serve and train, while a deployment upgrades one server at a time to the newer build and back.
+// Tests two builds on one PostgreSQL database. The newer build has migrated the database with a migration that only
+// adds to it. Both builds serve and train while a deployment upgrades one server at a time, and then goes back.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { inProof } from "../src/base/domain/testing/search.ts";
@@ -11,7 +11,7 @@ import { answerOf, ask, shared } from "./several-servers.ts";
 
 const note = /migrated the database to version \d+; .* It continues, because the migration only adds/;
 
-/** Creates a record on one server, and reads all records from another. */
+/** Creates a feedback record on one server; returns all records that another server lists. */
 async function judge(writer: RunningServer, reader: RunningServer, id: string): Promise<readonly string[]> {
   const record = {
     id,

@@ -1,4 +1,4 @@
-// Tests that agents which all choose the same request id lose no recorded call of a rollout.
+// Tests agents that all use the same request id: no recorded call of a rollout may be lost.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { rolloutSessions, type Session } from "./rollout-sessions.ts";
@@ -24,7 +24,7 @@ test("50 agents with the same request id lose no call of their rollouts, also be
   const { create, detail, recorded, modelId } = await rolloutSessions(server(), "ids");
   const sessions = await Promise.all(Array.from({ length: agentCount }, () => create()));
   const outside = async (): Promise<void> => {
-    // Outside of rollouts, an id that is running is refused.
+    // Outside of rollouts, a request is refused if another one with its id is running.
     for (let agent = 0; agent < 10; agent++)
       assert.equal((await ask(modelId, agent, null, 0)).status, 200, "no call in a rollout has this id");
   };

@@ -1,6 +1,6 @@
 // Tests the training sequences of rollouts with templates of different layouts. The expected trained tokens and their
-// contexts are written by hand. Each rollout is read twice: as the server answered it, and as a client library stores
-// it without ids, so that every prompt is rendered again.
+// contexts are written by hand. Each rollout is converted twice: as the server returned it, and without ids as a client
+// library stores it, so that every prompt is rendered again.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -43,7 +43,7 @@ interface Answer {
   readonly message: JsonObject;
   /** Fields of the request that affect its prompt. */
   readonly asked?: JsonObject;
-  /** Token ids if they differ from the usual tokens of the text. */
+  /** Token ids; undefined if they are the usual tokens of the text. */
   readonly tokenIds?: readonly number[];
 }
 
@@ -51,7 +51,7 @@ type Item = JsonObject | { readonly answer: Answer };
 
 interface Rollout {
   readonly items: readonly Item[];
-  /** Functions listed separately from tools, as some clients record them. */
+  /** Functions that are listed separately from `tools`, as some clients record them. */
   readonly functions?: readonly JsonObject[];
 }
 
@@ -61,7 +61,10 @@ const said = (sampled: string, content: string, more: Partial<Answer> = {}): Ite
   answer: { sampled, message: { role: "assistant", content }, ...more },
 });
 
-/** Returns the rollout as a client records it. Each prompt is what serving renders for the messages before it. */
+/**
+ * Returns the rollout as a client records it. Each prompt is rendered as in serving, from the messages before the
+ * answer.
+ */
 function recorded(
   { items, functions = [] }: Rollout,
   conversation: ConversationTokenizer,
@@ -94,7 +97,9 @@ function trajectoryOf([main, ...additionalHistories]: readonly History[]): Traje
   return { ...emptyTrajectory, ...main, additionalHistories };
 }
 
-/** Returns every sequence as text with trained parts in ⟦⟧, and the reasons for skipped parts. */
+/**
+ * Returns every training sequence as text with its trained parts in ⟦⟧, and the reasons why other parts were skipped.
+ */
 function read(
   histories: readonly History[],
   conversation: ConversationTokenizer,

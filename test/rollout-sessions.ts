@@ -1,4 +1,5 @@
-// Rollouts of one model on a running server, for tests that call the model as agents and then read what was recorded.
+// Rollouts of one model on a running server. For tests that call the model as an agent does, and then read the recorded
+// calls.
 import assert from "node:assert/strict";
 import { call, type RunningServer } from "./running-server.ts";
 import { registerModel } from "./served-jobs.ts";

@@ -270,7 +270,7 @@ test("an agent's tool calls come back as other JSON, and still continue the samp
   );
 });
 
-/** Runs `hone rollout run` with these words, and returns its exit status and its output. */
+/** Runs `hone rollout run` with these arguments; returns its exit status and its output. */
 async function run(...words: readonly string[]) {
   const { url, apiKey } = server();
   const hone = join(putHoneInto(newDataFolder()), "hone");

@@ -1,5 +1,5 @@
-// Tests a model whose base is served with quantized weights, over HTTP: its answers are trained on, the next version
-// is served, and the job reports how much the log-probabilities of serving and training differ.
+// Tests over HTTP a model whose base is served with quantized weights. A job trains on its answers, and the next
+// version is served. The job reports how much the log-probabilities of serving and training differ.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { searchedOf } from "../src/base/domain/testing/search.ts";
@@ -12,7 +12,7 @@ interface Answer {
   readonly system_fingerprint: string;
 }
 
-// If 4-bit products depend on the batch, 4-bit weights are computed in 8 bits.
+// If 4-bit products depend on the batch on this processor, 4-bit weights are computed with 8-bit products.
 const { fourBits } = await integerKernels(null);
 
 const question = { role: "user", content: "hello" };
@@ -54,7 +54,7 @@ for (const [bits, differenceMax] of searchedOf(precisions, 1)) {
 
       const events = await call(server, "GET", `/v1/preview/training-jobs/${body.id}/events`);
       const steps = events.body.data.filter((event: { type: string }) => event.type === "gradient_step");
-      // Only the first step, since later steps compare with a policy that has changed.
+      // Checks only the first step, since later steps compare with a policy that training has changed.
       const difference = steps[0].data.mean_logprob_difference;
       assert.ok(difference > 0 && difference < differenceMax, JSON.stringify(steps[0].data));
 

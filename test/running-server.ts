@@ -22,7 +22,7 @@ export interface RunningServer {
   output(): string;
 }
 
-/** Options of a test server: settings of an operator, and settings that only code can set. */
+/** Options of a test server: those of an operator, and those that only code can set. */
 export interface ServerOptions {
   readonly flags?: readonly string[];
   readonly limits?: SettingsOverrides;
@@ -30,20 +30,20 @@ export interface ServerOptions {
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-/**
- * Maximum wait in milliseconds. Nothing in the tests takes nearly as long, so a wait that reaches this limit would
- * never end.
- */
+/** Maximum wait in milliseconds. No test needs nearly as long, so a wait that reaches this limit would never end. */
 const waitMs = 180_000;
 
 const builtEntry = "dist/src/apps/cli/main.js";
 /**
- * Path of the program that test servers run: the bundle if scripts run the tests, since they have built the bundle.
- * After a build by hand, the bundle may be outdated, so test servers run the build itself.
+ * Path of the program that test servers run. Scripts that run the tests have built the bundle, and pass its path in
+ * TEST_SERVER. Otherwise the bundle may be outdated, so test servers run the build itself.
  */
 const usualEntry = process.env["TEST_SERVER"] ?? builtEntry;
 
-/** True to skip optional preparation. No test measures how long a first chat takes, while benchmarks do. */
+/**
+ * True to skip optional preparation at the start. Preparation only makes the first chat faster, which no test measures;
+ * benchmarks do.
+ */
 const nothingAhead = process.env["TEST_SERVER"] !== undefined;
 
 /** Returns a script that runs `hone` with overridden limits. */
@@ -55,7 +55,10 @@ function launch(entry: string, limits: SettingsOverrides): string {
   return `const { main } = await import(${JSON.stringify(`./${entry}`)}); ${run}`;
 }
 
-/** Uses the build instead of the bundle, because the clock that is stepped belongs to the build's modules. */
+/**
+ * Returns a script like that of {@link launch} with a stepped clock. It runs the build instead of the bundle, because
+ * it steps the clock of the build's modules.
+ */
 function launchByClock(clockFile: string, limits: SettingsOverrides): string {
   const follow = `followClockFile(${JSON.stringify(clockFile)});`;
   return `const { followClockFile } = await import("./dist/test/stepped-clock.js"); ${follow} ${launch(builtEntry, limits)}`;
@@ -113,7 +116,7 @@ export async function startServer(
   );
   dieWithTests(child);
   let output = "";
-  // The event "close" also means that every process that inherited the server's output has ended.
+  // The event "close" comes only when every process that inherited the server's output has ended.
   const ended = new Promise<number | null>((resolve) => child.once("close", (code) => resolve(code)));
   const url = await new Promise<string>((resolve, reject) => {
     const deadline = setTimeout(
@@ -172,7 +175,7 @@ function dieWithTests(child: ChildProcess): void {
   child.once("close", () => process.removeListener("exit", kill));
 }
 
-/** Describes whether the process still runs, and the orphaned child processes of other servers. */
+/** Describes whether a server's process still runs, and lists child processes that other servers left running. */
 function stateOf({ pid, exitCode, signalCode }: ChildProcess): string {
   const orphans = childrenOf(1).filter(({ command }) => /(child|embedded)-main/.test(command));
   const left = orphans.map(({ id, command }) => `${id} ${command}`).join(", ");
@@ -190,9 +193,9 @@ interface FileServer {
 const fileServers = new Map<string, FileServer>();
 
 /**
- * Returns a function, to be called within the tests of a file, that returns the server of this file. The server starts
- * before the first test, and is stopped and deleted after the last. Files in one process with the same options share a
- * server, and each uses its own models.
+ * Returns a function that returns the server of a test file; call it within the file's tests. The server starts before
+ * the first test, and is stopped and deleted after the last. Files in one process with the same options share a server,
+ * so each uses its own models.
  */
 export function serverOfFile({
   flags = [],
@@ -237,7 +240,7 @@ export function childrenOf(processId: number): readonly { readonly id: number; r
   });
 }
 
-/** Polls until the answer is not null; throws after the deadline. */
+/** Polls until the result is not null; throws after the deadline. */
 export async function eventually<T>(
   what: string,
   ask: () => Promise<T | null>,

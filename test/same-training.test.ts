@@ -1,5 +1,5 @@
-// Tests that the same requests give the same adapter, byte for byte: on another server with other ids at another time,
-// and after a crash on a server that is restarted with other settings.
+// Tests that the same requests give the same adapter, byte for byte. Compares with another server (with other ids, at
+// another time), and with a server that crashes and is restarted with other settings.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -17,7 +17,7 @@ import {
 } from "./running-server.ts";
 import { model } from "./served-jobs.ts";
 
-// Two threads, which could add the parts of a sum in any order. The number of threads is not pinned.
+// With two threads, the parts of a sum could be added in any order. Jobs do not pin the number of threads.
 const twoThreads = [...model, "--engine-threads", "2"];
 const flags = [...twoThreads, "--training-batch-tokens", "40"];
 
@@ -25,7 +25,7 @@ function clientOf(server: RunningServer): Hone {
   return new Hone({ baseUrl: server.url, apiKey: server.apiKey });
 }
 
-/** Makes rollouts and submits a job; every request depends only on the step. */
+/** Makes rollouts and submits a job with them. Every request depends only on `step`. */
 async function submit(server: RunningServer, modelId: string, step: number): Promise<string> {
   const client = clientOf(server);
   const rollOut = async (index: number) => {
@@ -73,7 +73,7 @@ function hashesOf(server: RunningServer, modelId: string, step: number): readonl
   );
 }
 
-/** Returns the hashes of two versions that a fresh server makes; the second one by a supervised job. */
+/** Returns the hashes of two versions that a new server trains. A supervised job trains the second one. */
 async function hashesOfFreshServer(): Promise<readonly string[]> {
   const dataFolder = newDataFolder();
   const server = await startServer({ dataFolder, flags });
@@ -81,7 +81,7 @@ async function hashesOfFreshServer(): Promise<readonly string[]> {
     const modelId = await register(server);
     const hashes: string[] = [];
     await clientOf(server).jobs.wait(await submit(server, modelId, 1));
-    // Read before the next job, because only the newest version keeps its optimizer state.
+    // Reads the files before the next job, because only the newest version keeps its optimizer state.
     hashes.push(...hashesOf(server, modelId, 1));
     const jobId = await teach(server, modelId);
     await clientOf(server).jobs.wait(jobId);
@@ -95,7 +95,7 @@ async function hashesOfFreshServer(): Promise<readonly string[]> {
 }
 
 let undisturbed: Promise<readonly string[]> | undefined;
-/** The result with which every test compares, computed once. */
+/** Returns the hashes with which every test compares its own; computed once. */
 const hashesUndisturbed = (): Promise<readonly string[]> => (undisturbed ??= hashesOfFreshServer());
 
 test("the same requests on two fresh servers give the same adapter bytes", inProof, async () => {

@@ -1,5 +1,5 @@
-// Tests over HTTP that further turns begin with the exact tokens of the previous answer, even if its text could be
-// tokenized differently.
+// Tests over HTTP that the prompt of a further turn begins with the exact tokens of the previous answer, even if the
+// answer's text could be tokenized differently.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Hone } from "../src/apps/client/hone.ts";
@@ -19,7 +19,7 @@ const next = { role: "user", content: "spell dog" };
 test("a message with token_ids and prompt_token_ids makes the prompt begin with these tokens, unless its text was changed", async () => {
   const { tokens: prompt } = await hone.texts.tokenize({ model: "hone-tiny", messages: [question] });
   const text = "hello there";
-  // The answer letter by letter, as a model may sample it at a high temperature.
+  // Tokenizes the answer letter by letter, as a model may sample it at a high temperature.
   const letters = await Promise.all(
     Array.from(text, (letter) =>
       hone.texts.tokenize({ model: "hone-tiny", prompt: letter, add_special_tokens: false }),

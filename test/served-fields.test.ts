@@ -1,4 +1,4 @@
-// Tests fields of chat requests over HTTP that no other test covers, with the built-in model: each member of a
+// Tests over HTTP, with the built-in model, those fields of chat requests that no other test covers: each member of a
 // constraint, and fields that are accepted but have no effect.
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -21,7 +21,7 @@ async function textOf(body: object): Promise<string> {
   return (await answerTo(body)).choices[0].message.content as string;
 }
 
-/** Returns the status of a refused body, and the field and location in its error. */
+/** Sends a body that must be refused. Returns the status, and the field and location in the error. */
 async function refusal(body: object): Promise<readonly unknown[]> {
   const { status, body: answer } = await call(server(), "POST", "/v1/chat/completions", {
     body: { ...plain, ...body },

@@ -1,8 +1,8 @@
-// Training jobs on a running server, for tests that kill processes meanwhile.
+// Training jobs on a running server, for tests that kill processes while jobs run.
 import assert from "node:assert/strict";
 import { call, eventually, type RunningServer } from "./running-server.ts";
 
-/** For models with a few thousand parameters: starting a second thread takes longer than it saves. */
+/** For models with a few thousand parameters, for which a second thread costs more time than it saves. */
 const oneThread = ["--engine-threads", "1"];
 
 /** Flags that serve a model with one layer as `tiny`, next to the built-in model. */
@@ -36,8 +36,7 @@ export async function registerModel(server: RunningServer, name: string): Promis
 }
 
 /**
- * Makes rollouts of the model with random rewards, in `groupCount` groups of four, and submits a job; returns the
- * job's id.
+ * Makes `groupCount` groups of four rollouts with random rewards, and submits a job with them; returns the job's id.
  */
 export async function submitJob(server: RunningServer, modelId: string, groupCount: number): Promise<string> {
   const rollOut = async (group: number): Promise<object> => {
@@ -74,7 +73,7 @@ export async function finish(server: RunningServer, jobId: string): Promise<void
   );
 }
 
-/** Waits until the job has taken a gradient step; after that, a kill can lose progress. */
+/** Waits until the job has taken its first gradient step. From then on, a kill can lose progress. */
 export async function firstStep(server: RunningServer, jobId: string): Promise<void> {
   await eventually("a gradient step", async () => {
     const { body } = await call(server, "GET", `/v1/preview/training-jobs/${jobId}/events`);

@@ -1,5 +1,5 @@
-// Tests that serving and training use the same definition: training computes the same log-probabilities that serving
-// returned, for the base model and for a trained version.
+// Tests that serving and training use the same model definition. Training must compute the same log-probabilities that
+// serving returned, both for the base model and for a trained version.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Hone } from "../src/apps/client/hone.ts";

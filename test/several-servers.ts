@@ -25,7 +25,7 @@ export async function shared(
   /** Shared folder for adapters and files, if no bucket is given. */
   readonly folder: string;
   readonly start: (...flags: readonly string[]) => Promise<RunningServer>;
-  /** Starts a server of a later build; see newer-build.ts. */
+  /** Starts a server of a newer build; see newer-build.ts. */
   readonly startNewer: (...flags: readonly string[]) => Promise<RunningServer>;
 }> {
   const { url, drop } = await createPostgres();
@@ -50,7 +50,7 @@ export async function shared(
       ...build,
       dataFolder,
       flags: [...model, ...shares, ...flags],
-      // Short times, so that servers soon detect a dead server, and soon remove the files that it left behind.
+      // Short times, so that servers soon detect a dead server and remove its files.
       limits: { jobs: { leaseMs: 4000 }, retention: { sweepSeconds: 1 } },
     });
     const server = { ...started, apiKey: adminKey };

@@ -1,4 +1,4 @@
-// A small file system in memory that can be filled and freed, if this machine lets tests mount one.
+// A small file system in memory that tests can fill and free, if this machine lets them mount one.
 import { spawnSync } from "node:child_process";
 import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";

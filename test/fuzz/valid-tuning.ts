@@ -1,4 +1,4 @@
-// Valid requests to OpenAI's fine-tuning API, to uploads in parts, to rollouts and to learning models.
+// Valid requests of four areas: OpenAI's fine-tuning API, uploads in parts, rollouts, and models that learn in use.
 import { fineTuningJobForm } from "../../src/api/wire/fine-tuning/create-job.ts";
 import { graderRunForm, graderValidateForm } from "../../src/api/wire/fine-tuning/grader-requests.ts";
 import { uploadCompletionForm, uploadCreationForm } from "../../src/api/wire/files/upload.ts";

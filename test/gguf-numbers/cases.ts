@@ -1,5 +1,5 @@
-// The GGUF files whose log-probabilities were computed with llama.cpp: every family with every tensor type, and each
-// key that changes a family's computation, varied one at a time.
+// The GGUF files whose log-probabilities llama.cpp computed. Contains every family with every tensor type, and one
+// variation for each key that changes how a family computes.
 import {
   float,
   type WrittenTensor,

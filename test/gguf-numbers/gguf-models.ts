@@ -1,5 +1,5 @@
-// Small models with random weights as GGUF files, one per family, and variations of them. All numbers are derived from
-// a seed, so the tests can rewrite the files for which llama.cpp's results were recorded.
+// Small models with random weights as GGUF files, one per family, and variations of them. All numbers come from a seed,
+// so that tests write exactly the files for which llama.cpp's results were recorded.
 import { join } from "node:path";
 import { seededRandom } from "../../src/base/domain/random.ts";
 import type { StoredType } from "../../src/lib/model-files/stored-tensor.ts";
@@ -10,7 +10,7 @@ import {
   type WrittenValue,
 } from "../../src/lib/model-files/testing/write-gguf.ts";
 
-/** Tensor types of the matrices: the same for all, or mixed. */
+/** Tensor types of the matrices: one type for all of them, or `mixed` types. */
 export const matrixTypes = ["F32", "F16", "BF16", "Q8_0", "mixed"] as const;
 export type MatrixType = (typeof matrixTypes)[number];
 
@@ -19,7 +19,7 @@ export interface GgufCase {
   readonly name: string;
   readonly family: FamilyName;
   readonly type: MatrixType;
-  /** Metadata keys that replace the family's, without the architecture's prefix. */
+  /** Metadata keys, without the architecture's prefix. They replace the keys of the family. */
   readonly keys: Readonly<Record<string, WrittenValue>>;
   /** Additional tensors that the family does not have. */
   readonly tensors: readonly WrittenTensor[];
@@ -37,11 +37,11 @@ interface Family {
   readonly architecture: string;
   readonly keys: Readonly<Record<string, WrittenValue>>;
   readonly layerTensors: LayerTensors;
-  /** Tensors of the layers with odd numbers, if they differ. */
+  /** Tensors of the layers with odd numbers, if they differ from the other layers' tensors. */
   readonly oddLayerTensors?: LayerTensors;
   /** Tensors of the last layer, if they differ. */
   readonly lastLayerTensors?: LayerTensors;
-  /** Tensors of the second half of the layers, which replace or follow the tensors of the first half. */
+  /** Tensors of the second half of the layers. They replace tensors of the same name, or are added. */
   readonly lateTensors?: LayerTensors;
   /** Tensors outside the layers that only this family has. */
   readonly outerTensors?: LayerTensors;
@@ -102,7 +102,7 @@ const olmo = {
   hasOutput: true,
 } as const;
 
-// Delta rules in the even layers, attention with a gate in the odd ones. Each key head is used by two value heads.
+// Delta rules in the even layers, gated attention in the odd ones. Two value heads share each key head.
 const qwen35 = {
   architecture: "qwen35",
   keys: {
@@ -235,7 +235,7 @@ export const families = {
     },
   },
   olmo2: olmo,
-  // As converters write it: three of four layers use a sliding window.
+  // Three of four layers use a sliding window, as in converted files.
   olmo3: {
     ...olmo,
     keys: {
@@ -360,7 +360,8 @@ export const families = {
     layerTensors: { ...attention, ...feedForward, ...inputNorms, ...outputNorms, ...headNorms },
     hasOutput: false,
   },
-  // Windows in the even layers, larger heads in the odd ones. The last two layers use keys and values of the first two.
+  // Windows in the even layers, larger heads in the odd ones. The last two layers share the keys and values of the
+  // first two.
   gemma4: {
     architecture: "gemma4",
     keys: {
@@ -494,14 +495,14 @@ function typeOf(
   shape: readonly number[],
   { type, index }: { readonly type: MatrixType; readonly index: number },
 ): StoredType {
-  // Converters never round routers. Rows of a convolution's kernels are shorter than a block.
+  // Converters never quantize routers. The rows of a convolution's kernel are shorter than a quantization block.
   if (shape.length === 1 || /bias$|ffn_gate_inp/.test(name) || (shape.at(-1) ?? 0) < 32) return "F32";
   if (type !== "mixed") return type;
   return (["F32", "F16", "Q8_0", "BF16"] as const)[index % 4];
 }
 
 /**
- * Returns random numbers so large that attention scores vary by several units. Every part of the model thus affects
+ * Returns random numbers large enough that attention scores vary by several units. Thus every part of the model affects
  * the result.
  */
 export function randomTensor(name: string, shape: readonly number[]): Float32Array {

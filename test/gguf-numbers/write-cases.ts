@@ -1,4 +1,5 @@
-// Writes the files of all cases and their tokens into a folder, for test/fixtures/gguf/record-llama-cpp.py.
+// Writes the model files of all cases and their tokens into a folder. test/fixtures/gguf/record-llama-cpp.py reads
+// them.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ggufCases } from "./cases.ts";

@@ -1,5 +1,5 @@
-// Writes the tiny model of the trainer's contract in the form that Transformers and PEFT read, and the preferences for
-// which the goldens of test/fixtures/goldens/preferences are computed: `node
+// Writes the trainer contract's tiny model in the form that Transformers and PEFT read. Also writes the preferences
+// from which the goldens in test/fixtures/goldens/preferences are computed: `node
 // dist/test/golden-preferences/write-tiny-model.js <folder>`.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,9 +1,9 @@
-// Compares the received webhook events with the changes to feedback and jobs: each change must have one event under
-// one id, and each event must belong to a change.
+// Compares the received webhook events with the changes to feedback and jobs. Each change must have exactly one event
+// id, and each event must belong to a change.
 import type { FailingReceiver } from "./failing-receiver.ts";
 import type { FeedbackLedger } from "./feedback-ledger.ts";
 
-/** Changes that were acknowledged, or were later found to have happened. */
+/** Changes that happened: acknowledged ones, and unanswered ones that were later found to be stored. */
 export interface Happened {
   readonly ledgers: readonly FeedbackLedger[];
   readonly jobIds: readonly string[];

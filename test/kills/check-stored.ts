@@ -1,4 +1,4 @@
-// Compares a server's stored data with its answers to clients: nothing may be lost or duplicated, and no job may have
+// Compares a server's stored data with what it told clients. Nothing may be lost or duplicated, and no job may have
 // failed.
 import { call, type RunningServer } from "../running-server.ts";
 import { allItems } from "./all-items.ts";
@@ -6,7 +6,7 @@ import { feedbackOf, type Clients } from "./clients.ts";
 import type { Steps } from "./left-over.ts";
 
 export interface Stored {
-  /** Descriptions of errors, one each; empty if there are none. */
+  /** Descriptions of errors, one per error; empty if there are none. */
   readonly lost: readonly string[];
   readonly doubled: readonly string[];
   readonly failed: readonly string[];
@@ -15,7 +15,10 @@ export interface Stored {
   readonly made: ReadonlyMap<string, readonly object[]>;
 }
 
-/** Requires that clients have stopped sending, every job was acknowledged, and all jobs have ended. */
+/**
+ * Checks a server's stored data. Call it only after the clients have stopped, every job was acknowledged, and all jobs
+ * have ended.
+ */
 export async function checkStored(server: RunningServer, clients: Clients): Promise<Stored> {
   const checker = new Checker(server, clients);
   await checker.checkJobs();
@@ -73,8 +76,8 @@ class Checker implements Stored {
   }
 
   /**
-   * Checks that each remaining model has version 0 and one version per successful job, and that deleted models do not
-   * exist.
+   * Checks each model that was not deleted: it must have version 0 and one version per successful job. Deleted models
+   * must not exist.
    */
   async checkModels(): Promise<void> {
     const { modelIds, kept, deleted } = this.#clients;

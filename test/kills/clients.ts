@@ -1,4 +1,4 @@
-// Clients of a server that is killed and restarted. They chat, send jobs, logs and feedback, cancel and delete, resend
+// Clients of a server that is killed and restarted. They send chats, jobs, logs and feedback, cancel and delete, resend
 // unanswered requests, and remember what was acknowledged.
 import { setTimeout as sleep } from "node:timers/promises";
 import { seededRandom, type Random } from "../../src/base/domain/random.ts";
@@ -20,11 +20,11 @@ export class Clients {
   readonly cancelled = new Set<string>();
   /** Models whose deletion was acknowledged. */
   readonly deleted = new Set<string>();
-  /** Models that were created during the run and not deleted. */
+  /** Models that were created during the run and must still exist. */
   readonly kept = new Set<string>();
   readonly logs = new Set<string>();
   readonly feedback = new Set<string>();
-  /** Request ids of answers that arrived completely and were announced as recorded. */
+  /** Request ids of answers that arrived completely and whose response said that they are recorded. */
   readonly chats = new Set<string>();
   readonly #server: () => RunningServer;
   readonly #random: Random;
@@ -41,8 +41,8 @@ export class Clients {
   }
 
   /**
-   * Resolves once `isOver` is set and each client has completed its current operation. Rejects if a client fails,
-   * which does not stop the others, or if the signal aborts because the server does not come back.
+   * Resolves once `isOver` is set and each client has completed its current operation. Rejects if a client fails, which
+   * does not stop the others. Also rejects if the signal aborts because the server does not come back.
    */
   async run(): Promise<void> {
     await Promise.all([
@@ -71,8 +71,8 @@ export class Clients {
   }
 
   /**
-   * True if every job has ended. Checks each job once, since listing by state would miss a job that returns to the
-   * queue meanwhile.
+   * True if every job has ended. Checks job by job: a list by state could miss a job that returns to the queue
+   * meanwhile.
    */
   async haveAllEnded(): Promise<boolean> {
     const jobs = await allItems(this.#server(), jobsPath);
@@ -106,7 +106,7 @@ export class Clients {
     while (!this.isOver && (await this.#unfinishedCount()) > 3) await this.#pause();
   }
 
-  /** Registers a model with a job that is usually cancelled, and deletes every other such model. */
+  /** Registers a model, and sends a job that is usually cancelled. Deletes every other such model. */
   async #sendAndWithdraw(index: number): Promise<void> {
     const registration = {
       project: "p",
@@ -132,8 +132,7 @@ export class Clients {
   }
 
   /**
-   * Sends a log. Logs have no idempotency key, so a log that was not acknowledged may be stored or not, and is not
-   * resent.
+   * Sends a log. It has no idempotency key, so it is not resent: without an acknowledgement, it may be stored or not.
    */
   async #sendLog(index: number): Promise<void> {
     const marker = `log-${index}`;
@@ -164,7 +163,7 @@ export class Clients {
     return (await this.#insist("POST", jobsPath, body, { "idempotency-key": key })).id;
   }
 
-  /** Resends until acknowledged. For a deletion, "not found" counts as acknowledged. */
+  /** Sends the request until it is acknowledged. For a deletion, "not found" counts as acknowledged. */
   async #insist(method: string, path: string, body?: unknown, headers = {}): Promise<any> {
     for (;;) {
       const answer = await this.#try(method, path, body, headers);
@@ -174,7 +173,7 @@ export class Clients {
     }
   }
 
-  /** Returns null if the connection broke, since only a dead server may fail to answer. */
+  /** Sends the request once; returns null if the connection broke. Only a dead server may fail to answer. */
   async #try(method: string, path: string, body?: unknown, headers: Readonly<Record<string, string>> = {}) {
     const scheme = path.startsWith("/feedback") ? "Basic" : "Bearer";
     try {

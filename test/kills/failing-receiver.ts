@@ -1,5 +1,5 @@
-// A receiver of webhooks that sometimes fails: it delays its answers, answers some requests with an error at the first
-// attempt, and remembers the events it accepted.
+// A webhook receiver that sometimes fails. It delays its answers, refuses some events at the first attempt, and
+// remembers the events that it accepted.
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";

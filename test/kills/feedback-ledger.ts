@@ -1,20 +1,20 @@
 // Records what clients know about the feedback that they wrote. Acknowledged writes must be stored. Unanswered writes
-// may be stored or not, but never partially.
+// may be stored completely or not at all.
 
 /** Content of a record; null if it is deleted. */
 export type Said = string | null;
 
-/** Changes of one operation, which take effect all together or not at all. */
+/** Changes by one operation, which takes effect completely or not at all. */
 export type Change = ReadonlyMap<string, Said>;
 
 export class FeedbackLedger {
   /** Last acknowledged content of each record, by id. */
   readonly #acknowledged = new Map<string, Said>();
   readonly #unanswered = new Set<Change>();
-  /** Minimum and maximum number of revisions of each record. */
+  /** Minimum and maximum number of revisions that each record may have. */
   readonly revisions = new Map<string, { least: number; most: number }>();
 
-  /** Records that a request was sent. Until it is answered, it may have taken effect or not. */
+  /** Notes that a request was sent. Until it is answered, it may have taken effect or not. */
   begin(change: Change, isReplacement = false): void {
     this.#unanswered.add(change);
     if (!isReplacement) return;
@@ -49,13 +49,13 @@ export class FeedbackLedger {
     return [...this.#acknowledged].filter(([, said]) => said === null).map(([id]) => id);
   }
 
-  /** Changes that were never answered; each can be resent. */
+  /** Changes whose requests were never answered; each can be sent again. */
   get unanswered(): readonly Change[] {
     return [...this.#unanswered];
   }
 
   /**
-   * Compares the ledger with the stored records, which then become the ledger's state.
+   * Compares the ledger with the stored records. Afterwards, the stored records are the ledger's state.
    *
    * @param stored all stored records
    * @returns a description of each difference from what was acknowledged

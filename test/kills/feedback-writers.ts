@@ -1,5 +1,5 @@
 // Clients that write feedback concurrently until their server dies: single records, batches, replacements and purges.
-// Afterwards they send some of the unanswered operations again, and give up the others.
+// Afterwards they send half of the unanswered operations again, and give up the others.
 import type { Random } from "../../src/base/domain/random.ts";
 import { call, type RunningServer } from "../running-server.ts";
 import { FeedbackLedger, type Change, type Said } from "./feedback-ledger.ts";
@@ -24,7 +24,7 @@ export class FeedbackWriters {
   #isOver = false;
   #count = 0;
 
-  /** @param name name of their project, which no other writers use */
+  /** @param name name of their project, which only these writers use */
   constructor(server: RunningServer, random: Random, name: string) {
     this.#server = server;
     this.#random = random;
@@ -45,13 +45,13 @@ export class FeedbackWriters {
     ]);
   }
 
-  /** Makes the writers stop at the next operation that is not answered. */
+  /** Makes each writer stop when an operation is not answered. */
   end(): void {
     this.#isOver = true;
   }
 
   /**
-   * Resends half of the unanswered operations.
+   * Sends half of the unanswered operations again.
    *
    * @returns descriptions of answers that differ from the first ones
    */

@@ -1,7 +1,7 @@
-// Kills the server, its training processes and its engine at random times and during writes. Meanwhile, clients send
-// jobs, logs and feedback, the disk fills, the clock steps, and other processes lock the database. Then checks that no
-// acknowledged data is lost or duplicated, no job failed, no file is left over, and every version equals that of an
-// undisturbed run.
+// Kills the server, its training processes and its engine at random times, also during writes. Meanwhile, clients send
+// jobs, logs and feedback, the disk fills, the clock steps, and other processes lock the database.
+// Then checks that no acknowledged data is lost or duplicated, no job failed, no file is left over, and every version
+// equals that of an undisturbed run.
 import { seededRandom } from "../../src/base/domain/random.ts";
 import { busyGauges } from "../idle-gauges.ts";
 import {
@@ -31,7 +31,7 @@ export interface KillReport extends Omit<Stored, "steps" | "made"> {
     readonly chats: number;
   };
   readonly leftOver: readonly string[];
-  /** Number of kills that happened while a snapshot or a version was being written. */
+  /** Number of kills during a write, by what was being written: a snapshot or a version. */
   readonly whileWriting: Readonly<Record<Writing, number>>;
   /** Descriptions of versions that differ from the versions of an undisturbed server. */
   readonly different: readonly string[];
@@ -39,11 +39,11 @@ export interface KillReport extends Omit<Stored, "steps" | "made"> {
   readonly comparedCount: number;
 }
 
-/** The process to kill. `stopped` is a server that is told to stop, and then returns its jobs to the queue. */
+/** The process to kill. For `stopped`, the server is asked to stop instead, and returns its jobs to the queue. */
 type Victim = "server" | "stopped" | "trainer" | "engine" | "all";
 
 const victims: readonly Victim[] = ["server", "stopped", "trainer", "trainer", "engine", "all"];
-/** Words in the command lines of the child processes that are killed together with each victim. */
+/** For each victim, words in the command lines of the child processes that are killed with it. */
 const childrenKilled: Readonly<Record<Victim, readonly string[]>> = {
   server: [],
   stopped: [],
@@ -53,9 +53,8 @@ const childrenKilled: Readonly<Record<Victim, readonly string[]>> = {
 };
 
 /**
- * Small training steps with a snapshot after each. A training process that is killed repeatedly within its first
- * seconds makes no progress, so many attempts are allowed. The engine is restarted far more often than the default
- * limit allows.
+ * Small training steps with a snapshot after each. Many attempts are allowed, because a training process makes no
+ * progress if it is killed within its first seconds. The engine may restart far more often than by default.
  */
 const flags = [...model, "--training-batch-tokens=32"];
 const usualLimits = { engine: { restartCountMax: 1000 }, training: { snapshotShare: 1 } };
@@ -74,7 +73,7 @@ export interface KillOptions {
   readonly log?: (line: string) => void;
 }
 
-/** Kills until the count or the time is reached. The same seed selects the same victims, obstacles and pauses. */
+/** Kills until the count or the time is reached. The same seed gives the same victims, obstacles and pauses. */
 export async function killAtRandom({
   seed,
   until,
@@ -119,7 +118,7 @@ export async function killAtRandom({
     const { steps, made, doubled, lost, failed } = await checkStored(world.server, clients);
     const busy = await busyGauges(world.server);
     await world.server.terminate();
-    // Restarts the server, because each start removes the files that the last death of the server left behind.
+    // Starts the server once more, because it removes the files that its last death left behind when it starts.
     await world.startAgain();
     await world.server.terminate();
     const acknowledged = {
@@ -175,8 +174,8 @@ class World {
   }
 
   /**
-   * Starts the server again. On a full disk or with a locked database the start may fail, even if the obstacle is gone
-   * by the time it has failed.
+   * Starts the server again. A start may fail on a full disk or with a locked database, even if the obstacle has ended
+   * by the time the failure is noticed.
    */
   async startAgain(): Promise<void> {
     const { isObstructed } = this.#machine;

@@ -31,7 +31,7 @@ export interface ManyKillOptions {
   readonly kills: number;
   /** Number of kills of the database. */
   readonly databaseKills: number;
-  /** Entry script of another build with the same database version. Every other start runs that build. */
+  /** Entry script of another build with the same database version; if given, every other start runs it. */
   readonly otherEntry?: string;
   readonly log?: (line: string) => void;
 }
@@ -72,7 +72,7 @@ const [pauseMsMin, pauseMsMax] = [100, 2000];
 /** Maximum time that the database is down, in milliseconds. */
 const awayMsMax = 3000;
 
-/** The same seed selects the same victims and pauses. */
+/** Kills servers and the database. The same seed gives the same victims and pauses. */
 export async function killMany({
   database,
   seed,
@@ -116,8 +116,8 @@ export async function killMany({
     const [stored, ...others] = await Promise.all(servers.all.map((server) => checkStored(server, clients)));
     const all = [stored, ...others];
     await servers.sweep();
-    // Excludes adapters that were moved into place just before their server died. Servers keep such adapters for an
-    // hour, since another server may be about to publish them.
+    // Ignores adapters that were moved into place just before their server died. Servers keep them for an hour, since
+    // another server may be about to publish them.
     const left = leftOver(servers.blobs, stored.steps).filter((name) => !/^adapters\/[^/]+\/\d+$/.test(name));
     return {
       serverKills: kills - databaseKills,
@@ -152,7 +152,7 @@ class Servers {
   readonly blobs: string;
   readonly #options: Pick<ManyKillOptions, "database" | "otherEntry">;
   readonly #folders: readonly string[];
-  /** A dead server stays in the list until its successor listens. Requests to it fail meanwhile. */
+  /** A dead server stays in the list until its successor listens; meanwhile, requests to it fail. */
   readonly #servers: RunningServer[] = [];
   #startCount = 0;
   readonly #starting: Promise<void>[];
@@ -181,15 +181,12 @@ class Servers {
     return this.#servers[random.index(this.#servers.length)];
   }
 
-  /**
-   * Kills the server, and starts it again without waiting for the start. If the server is still starting, kills it once
-   * it has started.
-   */
+  /** Kills the server, and begins to start it again. If it is still starting, waits and then kills it. */
   async kill(index: number): Promise<void> {
     await this.#starting[index];
     await this.#servers[index].kill();
     this.#starting[index] = this.#start(index);
-    // Ignored here: errors are reported where the start is awaited.
+    // Prevents an unhandled rejection; whoever awaits the start reports its errors.
     this.#starting[index].catch(() => undefined);
   }
 
@@ -210,7 +207,7 @@ class Servers {
     for (const folder of [this.blobs, ...this.#folders]) removeDataFolder(folder);
   }
 
-  /** Starts a server, and retries until it succeeds, since it cannot start while its database is down. */
+  /** Starts a server. Retries until it succeeds, since a server cannot start while its database is down. */
   async #start(index: number): Promise<void> {
     const { database, otherEntry } = this.#options;
     const isOther = this.#startCount++ % 2 === 1;

@@ -1,6 +1,6 @@
-// Kills the server while feedback is written in every way, people judge a model's answers, events go to a webhook, and
-// an automatic rule trains. After each start, checks that acknowledged data is stored completely and exactly once. At
-// the end, checks that every event was sent and every judgement was trained on once.
+// Kills the server while clients write feedback in every way, people judge a model's answers, a webhook reports events
+// and an automatic rule trains. After each start, checks that acknowledged data is stored completely and exactly once.
+// At the end, checks that every event was sent and every judgement was used for training once.
 import { setTimeout as sleep } from "node:timers/promises";
 import { seededRandom } from "../../src/base/domain/random.ts";
 import {
@@ -21,7 +21,7 @@ export interface WritingKillReport {
   readonly rounds: number;
   /** Number of records for which clients got an acknowledgement. */
   readonly acknowledged: number;
-  /** Number of operations that were not answered before a kill. */
+  /** Number of operations without an answer, because the server was killed. */
   readonly unanswered: number;
   /** Number of events that the webhook received, and number of events that it received more than once. */
   readonly events: number;
@@ -76,8 +76,7 @@ export async function killWhileWriting({
       const count = writers.ledger.unanswered.length;
       unanswered += count;
       server = await start();
-      // Rates an answer even if the writers were killed early, so that there is something to train on during the next
-      // kill.
+      // Rates an answer even if the writers were killed early, so that a job may train during the next kill.
       await thumbs.rate(server);
       const found = [...(await writers.sendAgain(server)), ...(await writers.check(server))];
       faults.push(...found.map((fault) => `round ${round}: ${fault}`));

@@ -29,10 +29,7 @@ export class Machine {
   readonly counts: Record<Obstacle, number> = { "full disk": 0, "clock step": 0, "locked database": 0 };
   readonly #disk = mountSmallDisk(diskMebibytes);
   readonly #clockFolder = mkdtempSync(join(tmpdir(), "hone-clock-"));
-  /**
-   * Functions that end the current obstacles, keyed by obstacle. A stepped clock is not listed, because it stays as it
-   * was set.
-   */
+  /** Functions that end the current obstacles, keyed by obstacle. A stepped clock has none, because it stays as set. */
   readonly #inForce = new Map<Obstacle, () => void>();
 
   constructor() {
@@ -42,7 +39,7 @@ export class Machine {
   }
 
   /**
-   * Steps the clock, or creates an obstacle that ends automatically after some seconds; returns null if none can be
+   * Steps the clock, or creates an obstacle that ends by itself after some seconds. Returns null if none can be
    * created.
    */
   begin(random: Random): Obstacle | null {
@@ -65,7 +62,7 @@ export class Machine {
     return kind;
   }
 
-  /** Waits until a process writes a file of this kind. Returns null if none does within two seconds. */
+  /** Waits until a process writes a file of this kind; returns null if that does not happen within two seconds. */
   async isWriting(what: Writing): Promise<Writing | null> {
     const unfinished = what === "snapshot" ? "jobs+" : "adapters+";
     for (const end = performance.now() + writingWaitMs; performance.now() < end;) {
@@ -105,7 +102,7 @@ export class Machine {
   }
 
   #setClock(aheadMs: number): void {
-    // Renamed into place, so that nobody reads a partial number.
+    // Renames the file into place, so that no process reads a partial number.
     writeFileSync(`${this.clockFile}.new`, String(aheadMs));
     renameSync(`${this.clockFile}.new`, this.clockFile);
   }

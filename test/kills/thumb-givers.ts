@@ -1,25 +1,25 @@
-// People who judge which of a trained model's answers is better, until their server dies. An automatic rule trains the
-// model on their judgements; each judgement must be used exactly once.
+// People who judge which of two answers of a trained model is better, until their server dies. An automatic rule trains
+// the model on their judgements; each judgement must be used exactly once.
 import { newUuid, type Random } from "../../src/base/domain/random.ts";
 import { callReference } from "../../src/base/domain/recordings/call-reference.ts";
 import { call, eventually, type RunningServer } from "../running-server.ts";
 import { allItems } from "./all-items.ts";
 
 const projectId = "local/p";
-/** Long time limit in milliseconds, because jobs that were killed many times are retried. */
+/** Time limit in milliseconds until training ends. It is long, because jobs that were killed many times are retried. */
 const trainedMs = 600_000;
 
 /** Two answers to one question, and the judgements on them. */
 interface Rated {
-  /** Maximum number of times that both answers were judged. */
+  /** How often both answers were judged, at most. It may be less, because a judgement may be lost in a kill. */
   judgedCount: number;
-  /** True if the last judgement was acknowledged, so that one answer is better. */
+  /** True if the last judgement was acknowledged. Only then one answer is certainly better. */
   isSettled: boolean;
 }
 
 export interface ThumbReport {
   readonly jobIds: readonly string[];
-  /** Number of answers that were trained on, counting an answer again each time it was trained on. */
+  /** Number of times that an answer was used for training, summed over all answers. */
   readonly trainedCount: number;
   /** Descriptions of errors. */
   readonly faults: readonly string[];
@@ -29,7 +29,7 @@ export class ThumbGivers {
   readonly #modelId: string;
   readonly #ruleId: string;
   readonly #random: Random;
-  /** Rated pairs by the request id of the answers. */
+  /** Rated pairs of answers, keyed by their request id. */
   readonly #rated = new Map<string, Rated>();
   #askedCount = 0;
 
@@ -39,7 +39,7 @@ export class ThumbGivers {
     this.#random = random;
   }
 
-  /** Creates the rule, which trains the model of the project `p` on each pair of thumbs as soon as possible. */
+  /** Creates the rule. It trains the model of the project `p` on each judged pair of answers as soon as possible. */
   static async open(server: RunningServer, modelId: string, random: Random): Promise<ThumbGivers> {
     const rule = await ask(server, "POST", "/v1/preview/reward-rules", {
       project: "p",
@@ -72,7 +72,7 @@ export class ThumbGivers {
       ...sampling,
       request_id: requestId,
     });
-    // With a slow disk, an answer ends before it is recorded, so this code checks whether it has been recorded.
+    // On a slow disk, an answer arrives before it is recorded. Checks whether it has been recorded.
     const { status } = await call(server, "GET", `/v1/chat/completions/${requestId}`).catch(brokenOff);
     if (status !== 200) return;
     const rated: Rated = { judgedCount: 1, isSettled: false };
@@ -83,7 +83,7 @@ export class ThumbGivers {
     if (this.#random.uniform() < 0.3) await this.#changeMind(server, requestId, 1 - better, rated);
   }
 
-  /** Waits until all feedback is trained on, and compares the training data with the feedback. */
+  /** Waits until every judgement has been used for training, and compares the training data with the judgements. */
   async check(server: RunningServer): Promise<ThumbReport> {
     await eventually(
       "what was said is trained",
@@ -119,7 +119,7 @@ export class ThumbGivers {
 
   async #changeMind(server: RunningServer, requestId: string, better: number, rated: Rated): Promise<void> {
     rated.judgedCount += 1;
-    // Until both thumbs have arrived, the answers are equal and not trained on.
+    // Until both thumbs are stored, neither answer is better, so the pair is not used for training.
     rated.isSettled = false;
     for (const choice of [0, 1]) {
       const { id, ...item } = thumb(requestId, choice, choice === better);
@@ -146,7 +146,7 @@ export class ThumbGivers {
     return versions.map(({ step }) => step);
   }
 
-  /** Returns how often each answer was trained on. */
+  /** Returns how often each answer was used for training. */
   async #trainedAnswers(server: RunningServer, steps: readonly number[]): Promise<Map<string, number>> {
     const trained = new Map<string, number>();
     for (const step of steps.filter((one) => one > 0)) {

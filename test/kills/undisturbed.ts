@@ -1,4 +1,4 @@
-// Runs the same jobs on a server where nothing dies; every version must be equal, byte for byte.
+// Runs the same jobs on a server where nothing is killed. Every version must be equal, byte for byte.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { call, newDataFolder, removeDataFolder, startServer, type ServerOptions } from "../running-server.ts";

@@ -1,11 +1,14 @@
-// Returns the code of a TypeScript source: comments, and the contents of strings, templates and regular expressions,
-// are replaced by fillers of the same length, so that everything else keeps its position. Relies on the formatter's
+// Reduces a TypeScript source to its code. Replaces comments, and the contents of strings, templates and regular
+// expressions, by fillers of the same length, so that everything else keeps its position. Relies on the formatter's
 // style instead of a full grammar.
 
 /** Matches code after which a slash starts a regular expression. After other code, a slash is a division. */
 const beforeExpression = /(?:^|[(,=:[!&|?{};+\-*%<>~^]|\b(?:return|typeof|case|in|of))\s*$/;
 
-/** Returns a text as long as `source` with the same line ends. Strings are filled with letters, comments with spaces. */
+/**
+ * Returns the source with fillers: letters in strings, spaces in comments. The result has the same length and the same
+ * line breaks.
+ */
 export function codeOf(source: string): string {
   const code = source.split("");
   /** For each open template, the number of open braces in its innermost `${`. */
@@ -55,8 +58,8 @@ function lineEnd(source: string, from: number): number {
 }
 
 /**
- * Returns the position of the unescaped closing quote, or of the line's end, because an apostrophe in JSX text opens
- * no string.
+ * Returns the position of the unescaped closing quote. If the line has none, returns its end: an apostrophe in JSX text
+ * opens no string.
  */
 function closing(source: string, from: number, mark: string): number {
   let at = from;
@@ -79,7 +82,7 @@ function expressionEnd(source: string, from: number): number {
   return at;
 }
 
-/** Returns the end of a template's text: the end of the template, or the start of code within it. */
+/** Returns where a template's text ends: at the end of the template, or at the next `${`. */
 function templatePart(source: string, from: number): { readonly end: number; readonly isOver: boolean } {
   let at = from;
   while (at < source.length) {

@@ -19,7 +19,7 @@ interface MeasuredTest {
   readonly file: string;
   readonly isPassed: boolean;
   readonly durationMs: number;
-  /** Ranges that were not executed: for each built file, one list for each process that loaded the file. */
+  /** Ranges that were not executed. Each built file has one list for each process that loaded it. */
   readonly gaps: Readonly<Record<string, readonly (readonly Gap[])[]>>;
 }
 
@@ -68,14 +68,14 @@ export class Executed {
   }
 }
 
-/** V8 starts a range at an operator or after it, so the characters before the position are tried too. */
+/** V8 begins a range at an operator or after it, so the two characters before the position count too. */
 function isExecuted(gaps: readonly Gap[], offset: number): boolean {
   return [offset, offset - 1, offset - 2].some(
     (place) => !gaps.some(([start, end]) => start <= place && place < end),
   );
 }
 
-/** Returns the number of folders between the files; 0 for the test with the same name. */
+/** Returns the number of folders between a built file and a test; 0 if the test belongs to this file. */
 function foldersBetween(builtFile: string, test: string): number {
   if (test.replace(".test.js", ".js") === builtFile) return 0;
   const [one, other] = [builtFile.split("/").slice(0, -1), test.split("/").slice(0, -1)];
@@ -117,7 +117,7 @@ function gapsIn(folder: string, treeUrl: string): Record<string, readonly (reado
   return Object.fromEntries([...found].map(([file, processes]) => [file, [...processes.values()]]));
 }
 
-/** Returns the ranges that were not executed. V8's ranges nest, and the count of the innermost range applies. */
+/** Returns the ranges that were not executed. V8's ranges are nested, and the count of the innermost one applies. */
 function gapsOf(ranges: readonly Range[]): readonly Gap[] {
   const bounds = [...new Set(ranges.flatMap(({ startOffset, endOffset }) => [startOffset, endOffset]))].sort(
     (one, other) => one - other,

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { codeOf } from "./code-of.ts";
 import { mutationsOf } from "./places.ts";
 
-/** Checks that the mutations of a source are these, each written as `line: from -> to`. */
+/** Checks that a source has exactly these mutations, each written as `line: from -> to`. */
 function check(source: string, expected: readonly string[]): void {
   assert.deepEqual(
     mutationsOf(source).map(({ line, from, to }) => `${line}: ${from} -> ${to}`),

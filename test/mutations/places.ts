@@ -11,7 +11,10 @@ export interface Mutation {
   readonly to: string;
 }
 
-/** Replacements for each operator. The formatter puts spaces around operators, but not around type arguments. */
+/**
+ * Replacements for each operator. Operators have spaces around them, which distinguishes `<` and `>` from those of type
+ * arguments.
+ */
 const operators: Readonly<Record<string, readonly string[]>> = {
   "===": ["!=="],
   "!==": ["==="],
@@ -94,13 +97,13 @@ function conditionsIn(code: string): readonly Place[] {
   return [...code.matchAll(/\b(?:if|while) (?=\()/g)].flatMap(({ 0: keyword, index }) => {
     const offset = index + keyword.length;
     const from = code.slice(offset, closingBracket(code, offset) + 1);
-    // A `while` loop is never made endless, because a timeout would end it, which says nothing about the tests.
+    // Never makes a `while` loop endless: only a timeout would notice it, which says nothing about the tests.
     const others = keyword.startsWith("while") ? ["(false)"] : ["(false)", "(true)"];
     return others.filter((to) => to !== from).map((to) => ({ offset, from, to }));
   });
 }
 
-/** Finds calls that are separate statements, with their `await`. */
+/** Finds calls that are statements of their own, including an `await` before them. */
 function callsIn(code: string): readonly Place[] {
   const pattern =
     /(?<=[;{})]\s*\n\s*|\belse |\) )(?:(?:await|void) )?(\w[\w$.#?!]*(?:\[[^\]\n]*\])?[\w$.#?!]*\()/g;

@@ -1,11 +1,11 @@
-// Runs one test file in a separate process group, and kills everything left of it afterwards.
+// Runs one test file in a separate process group, and kills all remaining processes of the group afterwards.
 import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 
 export interface TestOutcome {
   readonly isPassed: boolean;
   readonly durationMs: number;
-  /** The first test that failed, or the reason why none was reported. */
+  /** The first test that failed, or the reason why no failed test was reported. */
   readonly failure: string;
 }
 
@@ -30,7 +30,7 @@ export async function runTest(
     isOverLimit = true;
     endGroup(child.pid);
   }, options.limitMs);
-  // Waits for `exit`, not `close`: a process that the test left behind may hold the pipe open.
+  // Waits for `exit` instead of `close`, because a process that the test left behind may keep the pipe open.
   const status = await new Promise<number | null>((resolve) => child.once("exit", (code) => resolve(code)));
   clearTimeout(limit);
   endGroup(child.pid);
@@ -43,8 +43,8 @@ export async function runTest(
 }
 
 /**
- * Lowers the scheduling priority of the process's Unix session. Where the kernel groups processes by session
- * (autogroup), this priority counts instead of the process's own.
+ * Lowers the scheduling priority of the process's Unix session. If the kernel groups processes by session (autogroup),
+ * the session's priority counts instead of the process's own.
  */
 function yieldToOthers(id: number | undefined): void {
   try {

@@ -1,6 +1,6 @@
-// `npm run mutations -- --sample`: breaks the sources at positions drawn from a seed, one at a time, and reports the
-// mutations that no test notices. Works in a copy of the commit and resumes if stopped. First measures which tests
-// execute each position, and then runs only those.
+// `npm run mutations -- --sample`: breaks the sources at random positions, one at a time, and reports the mutations
+// that no test notices. First measures which tests execute each position, and then runs only those. Works in a copy of
+// the commit and resumes if it was stopped.
 import { execFileSync } from "node:child_process";
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,7 +20,7 @@ interface Trial {
   readonly text: string;
   readonly from: string;
   readonly to: string;
-  /** Invalid mutations do not compile, or compile to unchanged code; others are drawn instead. */
+  /** Invalid mutations do not compile, or do not change the compiled code. Others are drawn in their place. */
   readonly outcome: "caught" | "survived" | "invalid";
   /** The test that noticed the mutation, or the number of tests that did not. */
   readonly by: string;
@@ -45,10 +45,10 @@ const usage = `Usage: npm run mutations -- --sample [options]
 /** Maximum number of mutations that are compiled together. */
 const togetherMax = 20;
 
-/** Time in milliseconds, in addition to its unmutated duration, after which a test counts as hanging. */
+/** Time in milliseconds by which a test may exceed its normal duration before it counts as hanging. */
 const hangMs = 30_000;
 
-/** A failure that takes less than this is certainly not a timeout, so it need not be repeated. */
+/** A test that fails in less than this time in milliseconds did not time out, so it is not repeated. */
 const waitingMs = 1500;
 
 const { values } = parseArgs({
@@ -141,7 +141,7 @@ async function tryOne({ file, line, text, from, to }: Drawn, built: Built): Prom
   });
 }
 
-/** Returns the first tests whose total duration is within the limit, but at least one. */
+/** Returns as many of the first tests as fit into the time limit, but at least one. */
 function within(tests: readonly TestOfPlace[], limitMs: number): readonly TestOfPlace[] {
   let spentMs = 0;
   return tests.filter(({ durationMs }, index) => (spentMs += durationMs) <= limitMs || index === 0);
@@ -167,8 +167,8 @@ function sample(): readonly Drawn[] {
 }
 
 /**
- * Returns the survivors of another run at their current positions. Omits and reports those whose line no longer
- * exists.
+ * Returns the mutations that survived in another run, at their current positions. If their line no longer exists,
+ * reports and omits them.
  */
 function again(folder: string): readonly Drawn[] {
   const survivors = readTrials(join(folder, "trials.jsonl")).filter(({ outcome }) => outcome === "survived");

@@ -1,5 +1,5 @@
-// A copy of the commit in which mutations are tried. It is built once; then several changed sources are built
-// together, and each changed built file is tried separately.
+// A copy of the commit, in which mutations are tried. First it is built without changes. Then several changed sources
+// are built together, and each changed built file is tried separately.
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -29,7 +29,7 @@ export class Tree {
     this.folder = folder;
   }
 
-  /** Copies the commit and builds it. Overwrites sources that an aborted run left mutated. */
+  /** Copies the commit and builds it. Also restores sources that an aborted run left mutated. */
   static open(folder: string, commit: string): Tree {
     mkdirSync(folder, { recursive: true });
     const archive = execFileSync("git", ["archive", commit], { maxBuffer: 2 ** 30 });
@@ -46,7 +46,7 @@ export class Tree {
     return readFileSync(join(this.folder, file), "utf8");
   }
 
-  /** Builds changes of different files together, and restores the sources afterwards. */
+  /** Builds changes of different files in one go, then restores the sources. */
   build(changes: readonly Change[]): readonly Built[] {
     const sources = changes.map(({ file }) => this.read(file));
     const builtFiles = changes.map(({ file }) => join("dist", file.replace(/\.ts$/, ".js")));
@@ -58,7 +58,8 @@ export class Tree {
       this.#write(file, sources[index]);
       this.#write(builtFiles[index], before[index]);
     });
-    // A change to one file may break the build of another file. Building the changes separately shows which change did.
+    // A change to one file may break the build of another file. In this case, builds the changes one by one to find out
+    // which change did it.
     if (changes.length > 1 && faults.some((fault) => !changes.some(({ file }) => file === fault)))
       return changes.flatMap((change) => this.build([change]));
     return changes.map(({ file }, index): Built => {

@@ -2,9 +2,9 @@
 import { codeOf } from "../mutations/code-of.ts";
 
 export interface Comment {
-  /** Offset of the first character; for line comments, of the first `//`. */
+  /** Offset of the comment's first character. */
   readonly start: number;
-  /** Offset after the last character, without a line comment's newline. */
+  /** Offset after the comment's last character. A line comment does not include its newline. */
   readonly end: number;
   /** Line of `start`, counted from 1. */
   readonly line: number;

@@ -61,7 +61,7 @@ export function markdownPieces(markdown: string): readonly Piece[] {
   return pieces.filter(({ text }) => text !== "");
 }
 
-/** Returns the pieces of one comment: its text, each of its tags, and each item of a list in it. */
+/** Returns the pieces of one comment: its text, each of its JSDoc tags, and each item of a list in it. */
 function commentPieces(comment: {
   readonly line: number;
   readonly lines: readonly string[];
@@ -89,7 +89,7 @@ function commentPieces(comment: {
     .filter(({ text }) => text !== "");
 }
 
-/** Returns the prose of a source's comments; pieces of one comment share an array. */
+/** Returns the prose of a source's comments, as one array of pieces for each comment. */
 export function sourceComments(text: string): readonly (readonly Piece[])[] {
   return commentsOf(text).map(commentPieces);
 }

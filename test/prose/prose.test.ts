@@ -1,5 +1,5 @@
-// Checks docs, help texts, comments and test names against the project's rules for English (`rules.ts`). Help texts,
-// settings and descriptions of API fields are checked in the pages generated from them.
+// Checks docs, comments and test names against the project's rules for English (`rules.ts`). Also checks help texts,
+// settings and descriptions of API fields, in the pages generated from them.
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

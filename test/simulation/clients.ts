@@ -1,5 +1,5 @@
-// Clients of the simulated world. Each sends requests drawn from the seed to any running server, retries those without
-// an answer, and records requests and answers.
+// Clients of the simulated world. Each sends random requests, drawn from the seed, to any running server, and retries
+// requests without an answer. Records all requests and answers.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { chatRequest } from "../../src/inference/chat/testing/chat-request.ts";
@@ -46,7 +46,7 @@ const patienceMs = 40_000;
 const usage = { promptTokens: 1, completionTokens: 1, cachedTokens: 0 };
 const { sampling } = sampleContent();
 
-/** Names of objects that all clients know, so that clients can request each other's objects. */
+/** Names of objects that all clients know, so that a client can also request objects of other clients. */
 export interface Known {
   readonly models: string[];
   readonly jobs: string[];
@@ -193,7 +193,7 @@ export class Client {
     );
   }
 
-  /** Returns the newest version as a chat would use it; null for the base model or a missing model. */
+  /** Returns the newest version as a chat would load it; null for the base model or a missing model. */
   async #served(server: SimulatedServer, modelId: string): Promise<ServedVersion | null> {
     const version = await server.stores.models.newestVersion(modelId);
     if (version === null || version.adapterFolder === null) return null;
@@ -337,7 +337,7 @@ export class Client {
     await ask(await this.#server());
   }
 
-  /** Resends the request until it gets an answer, as clients with idempotency keys do, but only a few times. */
+  /** Sends the request up to six times until it gets an answer, like a client with an idempotency key. */
   async #again(ask: (server: SimulatedServer) => Promise<Outcome<unknown>>): Promise<void> {
     for (let tried = 0; tried < 6; tried++) {
       if ((await ask(await this.#server())).kind !== "unknown") return;
@@ -402,13 +402,14 @@ async function seenJob(server: SimulatedServer, jobId: string): Promise<SeenJob 
   const job = await jobs.find(jobId);
   if (job === null) return null;
   const events: string[] = [];
-  // Only an ended job has all its events. For others, the state and the events could be from different moments.
+  // Reads the events only of an ended job, which has all of them. For another job, the state and the events could be
+  // from different moments.
   if (isTerminal(job.state))
     for await (const { type } of allItems((page) => jobs.listEvents(jobId, page))) events.push(type);
   return { state: job.state, resultStep: job.resultStep, events };
 }
 
-/** Error codes that say that the operation was not done and never will be. */
+/** Error codes with which a server reports that the operation was not done and never will be. */
 const refusals = new Set([
   "invalid",
   "conflict",

@@ -1,6 +1,6 @@
-// Faults of a simulated world and their times: servers die or are stopped, the power fails, the database goes down,
-// the disk is full, slow or broken, and clocks are stepped. The seed determines which kinds of faults a world has and
-// how often, because some bugs appear only if other faults are rare.
+// The faults of a simulated world and when they happen: servers die or are stopped, the power fails, the database goes
+// down, the disk is full, slow or broken, and clocks are stepped. The seed determines which kinds of faults a world has
+// and how often, because some bugs appear only if other faults are rare.
 import type { CallKind, DiskFaults } from "./world/disk-calls.ts";
 import type { DatabaseFaults } from "./world/database.ts";
 import type { Scheduler } from "./world/scheduler.ts";
@@ -21,7 +21,7 @@ export const faultKinds = [
 ] as const;
 export type FaultKind = (typeof faultKinds)[number];
 
-/** State of lasting faults, and probabilities of faults of single calls. */
+/** Current faults that last for a while, and probabilities that a single call fails. */
 export class Faults {
   readonly #scheduler: Scheduler;
   readonly kinds: ReadonlySet<FaultKind>;

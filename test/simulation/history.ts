@@ -1,7 +1,7 @@
-// Plain data about a simulated world: the clients' requests and answers in the order in which they ended, and the
-// final state of the world. The checker knows nothing else.
+// What the checker knows about a simulated world, as plain data: the clients' requests and answers in the order in
+// which they ended, and the final state of the world.
 
-/** Outcome of a request: done, certainly never done, or unknown. */
+/** Outcome of a request: done, refused (never done), or unknown. */
 export type Outcome<Result> =
   | { readonly kind: "done"; readonly result: Result }
   | { readonly kind: "refused"; readonly code: string }
@@ -16,7 +16,7 @@ export interface SeenJob {
 
 export interface ServedVersion {
   readonly step: number;
-  /** Content of the adapter; null if its files were missing or differed from the stored ones. */
+  /** Content of the adapter; null if its files were missing or had another hash than the stored one. */
   readonly matrices: string | null;
   /** True if the version still existed after its files had been read. */
   readonly isLive: boolean;

@@ -1,11 +1,11 @@
-// Reads the final state of a simulated world directly from the tables and the disk, because a faulty store would hide
-// its faults.
+// Reads the final state of a simulated world from the tables and the disk. Does not use the stores, because a faulty
+// store would hide its own faults.
 import type { Remains } from "./history.ts";
 import { sharedFolder } from "./server.ts";
 import type { SimulatedDatabase } from "./world/database.ts";
 import type { SimulatedDisk } from "./world/disk.ts";
 
-/** Returns the final state without `wasFull`, which only the world's faults know. */
+/** Returns the final state without `wasFull`, which is known only from the world's faults. */
 export function remainsOf(database: SimulatedDatabase, disk: SimulatedDisk): Omit<Remains, "wasFull"> {
   const texts = (sql: string): readonly string[] => database.rows(sql).map((row) => String(row["name"]));
   return {
@@ -61,7 +61,7 @@ function filesOf(disk: SimulatedDisk): ReadonlyMap<string, string | null> {
   return new Map([...found].map(([path, content]) => [pathInRemains(path), content]));
 }
 
-/** Returns the path relative to the shared folder if the file is in it; otherwise the whole path. */
+/** Returns the path relative to the shared folder if the file is in it, or else the whole path. */
 function pathInRemains(path: string): string {
   return path.startsWith(`/${sharedFolder}/`) ? path.slice(sharedFolder.length + 1) : path;
 }

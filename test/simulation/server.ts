@@ -1,5 +1,5 @@
-// A server of the simulated world: the durable parts of `apps/server/server`, created and started in the same order,
-// on a simulated disk, database and clock. Only the training processes are replaced, and nothing listens on a port.
+// A server of the simulated world: the durable parts of `apps/server/server`, created and started in the same order, on
+// a simulated disk, database and clock. Only the training processes are replaced, and there is no HTTP.
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { FolderArtifacts } from "../../src/store/artifacts/folder-artifacts.ts";
@@ -69,8 +69,8 @@ export interface SimulatedServer {
 export const baseModel = "tiny";
 
 /**
- * The same settings as in `train/jobs/settings` except for times: minutes there are seconds here, so that a run covers
- * many of these periods.
+ * The settings of `train/jobs/settings` with shorter times: seconds instead of minutes, so that a run covers many of
+ * these periods.
  */
 const settings = jobSettings.with({
   concurrency: 2,
@@ -83,7 +83,7 @@ const settings = jobSettings.with({
 /** Folder on the disk that all servers share. Each server also has its own folder next to it. */
 export const sharedFolder = "blobs";
 
-/** Starts a server in a place; rejects if the program would end with an error. */
+/** Starts a server in a place. Rejects where the real program would exit with an error. */
 export async function startServer(
   place: ServerPlace & { readonly number: number },
   process: SimulatedProcess,

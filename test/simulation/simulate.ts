@@ -1,6 +1,6 @@
-// Runs one simulated world from its seed to the verdict. Servers and clients share a database and a disk, first with
-// faults and then without, until all work is done. Then the servers stop, a last server starts and cleans up, and the
-// history is checked.
+// Runs one simulated world from its seed to the verdict. Servers and clients share a database and a disk: first with
+// faults, then without faults until all work is done. Then the servers stop, a last server starts and cleans up, and
+// the history is checked.
 import { ServiceError } from "../../src/base/domain/service-error.ts";
 import type { Logger } from "../../src/base/telemetry/logger.ts";
 import { checkHistory } from "./check/check-history.ts";
@@ -25,7 +25,7 @@ export interface SimulationResult {
   readonly seed: number;
   /** Descriptions of the broken promises; empty if all held. */
   readonly violations: readonly string[];
-  /** Hash of all events: equal if the same events happened at the same times. */
+  /** Hash of all events. Two runs have the same hash if the same events happened at the same simulated times. */
   readonly trace: number;
   readonly eventCount: number;
   /** Duration in simulated seconds. */
@@ -38,7 +38,7 @@ const clientCount = 3;
 const operationsEach = 20;
 /** Latest simulated time at which faults end, in milliseconds. */
 const faultMsMax = 120_000;
-/** Simulated time in milliseconds within which all work must end once there are no more faults. */
+/** Simulated time in milliseconds within which all work must end after the last fault. */
 const quietMsMax = 900_000;
 
 const silent: Logger = {
@@ -67,7 +67,7 @@ class World {
   readonly #place: ServerPlace;
   readonly #history: Operation[] = [];
   readonly #violations: string[] = [];
-  /** Running servers, by the place in which they run. */
+  /** Running servers, keyed by the number of their place. A place has at most one server at a time. */
   readonly #servers = new Map<number, SimulatedServer>();
   readonly #processes = new Set<SimulatedProcess>();
   readonly #serverCount: number;
@@ -175,8 +175,8 @@ class World {
   }
 
   /**
-   * Starts a server later, to remove what dead servers left behind. A start removes these leftovers only after the dead
-   * servers' leases have expired, and files only after an hour.
+   * Advances the clock and starts a last server, which removes what dead servers left behind. A server removes such
+   * leftovers only after the dead servers' leases have expired, and files only after an hour.
    */
   async #tidy(): Promise<void> {
     this.#database.setClock(2 * 3_600_000);

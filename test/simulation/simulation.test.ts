@@ -1,5 +1,5 @@
-// Tests the durable core in simulated worlds: promises hold despite deaths, failures, torn writes, delays and lost
-// connections. A world depends only on its seed, so every finding can be repeated: `npm run simulate -- --seed 7
+// Tests in simulated worlds that the durable core keeps its promises despite deaths, failures, torn writes, delays and
+// lost connections. A world depends only on its seed, so every finding can be repeated: `npm run simulate -- --seed 7
 // --trace`.
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,6 +1,6 @@
-// Replaces training processes: a runner whose steps only take time, and whose adapter is a function of the job's pins,
-// so that the checker can compute it. It publishes as training does, and leaves and removes the same files as
-// `train/trainer/child-runner`.
+// Replaces training processes in a simulated world. Its steps only take time, and its adapter is a function of the
+// job's pins, so that the checker can compute it. It publishes versions like a real training process, and leaves and
+// removes the same files as `train/trainer/child-runner`.
 import { createHash } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -30,7 +30,7 @@ export interface TrainerPlace {
   readonly folder: ServerFolder;
   readonly process: SimulatedProcess;
   readonly scheduler: Scheduler;
-  /** Returns the error code with which a training process fails; usually null. */
+  /** Returns the error code with which a training process fails, or usually null: it does not fail. */
   readonly failure: () => "unavailable" | "unsupported" | "internal" | null;
 }
 
@@ -51,7 +51,10 @@ const counts: JobCounts = {
   skippedGroups: {},
 };
 
-/** Returns the matrices that a job with this seed trains, given those it starts from (empty for the base model). */
+/**
+ * Returns the matrices that a job with this seed trains. `from` contains the matrices that the job starts from, and is
+ * empty for the base model.
+ */
 export function trainedMatrices(seed: string, from: string): string {
   return createHash("sha256")
     .update(JSON.stringify([seed, from]))

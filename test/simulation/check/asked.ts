@@ -1,4 +1,4 @@
-// Finds operations in the history of a world, for the checker's rules.
+// Selects operations from a world's history for the rules of the checker.
 import type { Operation } from "../history.ts";
 
 /** Returns all operations of one kind. */
@@ -11,7 +11,9 @@ export function asked<What extends Operation["what"]>(
   );
 }
 
-/** Returns the models that may have been deleted, each with the earliest possible time. */
+/**
+ * Returns the models that may have been deleted, each with the earliest time at which the deletion may have happened.
+ */
 export function deletedModels(history: readonly Operation[]): ReadonlyMap<string, number> {
   const deleted = new Map<string, number>();
   for (const { modelId, calledMs } of asked(history, "delete model"))

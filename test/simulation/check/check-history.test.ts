@@ -1,4 +1,4 @@
-// Tests the checker itself: it finds no fault in a correct history, and finds and names each possible fault.
+// Tests the checker itself. It must accept a correct history, and must name the fault in each broken one.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
@@ -24,7 +24,7 @@ const adapterHash = createHash("sha256")
   )
   .digest("hex");
 
-/** A model with a job that made its version, a file, an answer and feedback. */
+/** Final state with a model, its version and the job that trained it, and with a file, an answer and feedback. */
 const remains: Remains = {
   models: ["m"],
   jobs: [
@@ -74,7 +74,7 @@ const without = (path: string): Partial<Remains> => ({
   disk: new Map([...remains.disk].filter(([one]) => one !== path)),
 });
 
-/** Broken histories, with the checker's messages. */
+/** Broken histories, each with the message that the checker must report. */
 const wrongs: readonly (readonly [
   words: RegExp,
   left: Partial<Remains>,

@@ -1,5 +1,5 @@
-// Checks the history and final state of a world against the promises. Pure: uses neither stores nor the world, so it
-// shares no bugs with them. Each rule reports its findings by name.
+// Checks the history and the final state of a world against the promises. Pure: calls neither the stores nor the world,
+// so it shares no bugs with them. Each rule names its findings.
 import type { Operation, Remains } from "../history.ts";
 import { jobFaults } from "./jobs.ts";
 import { keptFaults } from "./kept.ts";

@@ -1,5 +1,5 @@
-// Promises about jobs: an acknowledged job exists once for its idempotency key and ends once; a reported end stays
-// true; lists show all jobs that existed before the request.
+// Promises about jobs. There is one job for each acknowledged idempotency key, and it ends once. An end that was
+// reported to a client does not change. Lists show all jobs that existed before the request.
 import type { Operation, Remains, SeenJob } from "../history.ts";
 import { asked, deletedModels } from "./asked.ts";
 
@@ -15,7 +15,7 @@ export function jobFaults(history: readonly Operation[], remains: Remains): read
   ];
 }
 
-/** Each key must have one job, and all answers about the key must name that job. */
+/** Each idempotency key must have one job, and all answers to requests with the key must name that job. */
 function submissionFaults(history: readonly Operation[], { jobs, models }: Remains): readonly string[] {
   const faults: string[] = [];
   const deleted = deletedModels(history);
@@ -54,7 +54,7 @@ function endFaults({ jobs }: Remains): readonly string[] {
   });
 }
 
-/** An end that a client saw must be the job's only end. */
+/** If a client saw that a job had ended, the job must have this end and no other. */
 function seenFaults(history: readonly Operation[], { jobs, models }: Remains): readonly string[] {
   const faults: string[] = [];
   const byId = new Map(jobs.map((job) => [job.id, job]));
@@ -104,7 +104,10 @@ function seenFaults(history: readonly Operation[], { jobs, models }: Remains): r
   return faults;
 }
 
-/** A list read page by page must contain each job once, including all that were acknowledged before and still exist. */
+/**
+ * A list that is read page by page must contain each job once. It must contain all jobs that were acknowledged before
+ * and not deleted.
+ */
 function listFaults(history: readonly Operation[]): readonly string[] {
   const deleted = deletedModels(history);
   return asked(history, "list jobs").flatMap(({ outcome, calledMs }) => {

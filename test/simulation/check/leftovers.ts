@@ -1,4 +1,4 @@
-// Checks the files left on the disk at the end: each must belong to something that exists.
+// Checks that each file that is on the disk at the end belongs to something that exists.
 import { adapterFolderOf, adaptersOf } from "../../../src/base/domain/model.ts";
 import type { Operation, Remains } from "../history.ts";
 import { asked } from "./asked.ts";
@@ -13,8 +13,8 @@ export function leftoverFaults(history: readonly Operation[], remains: Remains):
       .map(({ modelId, step }) => `/${adapterFolderOf(modelId, step)}/`),
     ...files.map((id) => `/files/${id}`),
   ];
-  // If a server died while it deleted a model on a full disk, it could not record the removal in the database. The
-  // operator finds the remaining files in the log.
+  // A server that dies while it deletes a model on a full disk could not record the removal in the database. The log
+  // names the remaining files to the operator.
   if (remains.wasFull)
     known.push(...asked(history, "delete model").map(({ modelId }) => `/${adaptersOf(modelId)}/`));
   // An import whose commit was lost leaves files until the next version replaces them.

@@ -1,5 +1,5 @@
-// Checks the promises about versions. Versions are consecutive, one per successful job. Each version that is not
-// deleted has its complete adapter, with the bytes that its job makes without faults.
+// Checks the promises about versions. Versions are consecutive, and each successful job has one. Each version that is
+// not deleted has its complete adapter, byte for byte as its job would write it without faults.
 import { createHash } from "node:crypto";
 import { adapterFolderOf } from "../../../src/base/domain/model.ts";
 import { adapterFiles } from "../../../src/inference/architectures/hashes/adapter-hash.ts";
@@ -34,7 +34,7 @@ function stepFaults(modelId: string, { versions, jobs }: Remains): readonly stri
 
 /**
  * Returns the matrices that an adapter must have if every job worked correctly. For an imported version, returns the
- * matrices on disk, if the hash of their files is the stored hash; otherwise null.
+ * matrices on disk, or null if the hash of their files differs from the stored one.
  */
 export function matricesOf(modelId: string, step: number, remains: Adapters): string | null {
   if (step === 0) return "";
@@ -48,7 +48,7 @@ export function matricesOf(modelId: string, step: number, remains: Adapters): st
 
 type Adapters = Pick<Remains, "jobs" | "versions" | "disk">;
 
-/** Returns the matrices of a version on disk if the hash of its files is the stored one. */
+/** Returns the matrices of a version on disk, or null if the hash of its files differs from the stored one. */
 function storedMatrices(version: Remains["versions"][number], { disk }: Adapters): string | null {
   const folder = `/${adapterFolderOf(version.modelId, version.step)}`;
   const hash = createHash("sha256");
@@ -85,7 +85,7 @@ function importFaults(history: readonly Operation[], { models, versions }: Remai
   });
 }
 
-/** Each answer from a version must match its job's result. */
+/** Each chat that a version answered must show the matrices that the version's job trained. */
 function servedFaults(history: readonly Operation[], remains: Remains): readonly string[] {
   return asked(history, "serve").flatMap(({ modelId, outcome, endedMs }) => {
     if (outcome.kind !== "done" || outcome.result === null) return [];

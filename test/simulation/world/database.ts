@@ -1,7 +1,7 @@
 // The database of a simulated world: SQLite in memory, which runs the stores' own SQL. Several processes use it over
-// connections that may be lost at any moment, so that it may be unknown whether a commit succeeded. Transactions wait
-// for each other, and those of a dead process are rolled back later; errors are handled by the product's own
-// PostgreSQL driver.
+// connections that may be lost at any moment, so it may be unknown whether a commit succeeded.
+// Transactions wait for each other; those of a dead process are rolled back later. The product's own PostgreSQL driver
+// handles the errors.
 import { Kysely, sql, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from "kysely";
 import type { Connection } from "../../../src/store/database/dialect.ts";
 import {
@@ -21,13 +21,13 @@ import type { Scheduler } from "./scheduler.ts";
 
 /** Faults of the connections to the database. */
 export interface DatabaseFaults {
-  /** Delay of a message in either direction, in milliseconds. */
+  /** Returns the delay of a message, in either direction, in milliseconds. */
   delayMs(): number;
   /** True if the connection is lost during this message. */
   losesConnection(): boolean;
 }
 
-/** The same as in `store/database/postgres/postgres-pool`. */
+/** Time limits in milliseconds, the same as in `store/database/postgres/postgres-pool`. */
 const patienceMs = 15_000;
 const lockMsMax = 15_000;
 /** Maximum time until the database notices that a process has died, in milliseconds. */
@@ -49,7 +49,7 @@ export class SimulatedDatabase {
   readonly faults: DatabaseFaults;
   readonly #clients = new Set<Client>();
   readonly #announcers: Announcers;
-  /** Client whose transaction or statement is running. */
+  /** Client whose transaction or statement is running; null if there is none. */
   #holder: Client | null = null;
   #waiting: Waiter[] = [];
   readonly #cutOff = new Set<SimulatedProcess>();
@@ -147,7 +147,7 @@ export class SimulatedDatabase {
     }
   }
 
-  /** Returns the rows of a query immediately, for observers outside the world. */
+  /** Returns the rows of a query immediately. Only for code outside the simulated world, such as checks. */
   rows(sql: string): readonly Row[] {
     // Safe cast: no queried column contains bytes.
     return this.session.answer({ kind: "statement", sql, parameters: [] }).rows as Row[];
@@ -157,7 +157,7 @@ export class SimulatedDatabase {
     this.session.answer({ kind: "close" });
   }
 
-  /** Resolves when no other transaction runs; rejects if that takes too long. */
+  /** Waits for the lock; resolves when the client holds it, and rejects if that takes too long. */
   lock(client: Client): Promise<void> {
     if (this.#holder === null) {
       this.#holder = client;
@@ -174,7 +174,7 @@ export class SimulatedDatabase {
     });
   }
 
-  /** Releases the lock; the next client is chosen at random. */
+  /** Releases the lock, and passes it to a random one of the waiting clients. */
   unlock(client: Client): void {
     if (this.#holder !== client) return;
     this.#holder = null;

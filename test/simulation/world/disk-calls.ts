@@ -1,17 +1,17 @@
 // Disk calls of one simulated process, with the interface of `node:fs`. Each call takes time, may fail, and may take
-// effect before it ends. A call that consists of several steps in reality does so here too, so that a death may happen
+// effect before it ends. A call with several steps on a real disk has the same steps here, so that the process may die
 // in between.
 import type { SimulatedDisk, SimulatedFile, SimulatedFolder, SimulatedNode } from "./disk.ts";
 import { diskError } from "./disk.ts";
 import type { SimulatedProcess } from "./process.ts";
 import type { Scheduler } from "./scheduler.ts";
 
-/** Kind of a call. Removing is separate, because it needs no disk space. */
+/** Kind of a call. Removals are not writes, because they need no disk space. */
 export type CallKind = "read" | "write" | "remove" | "sync";
 
 /** Faults of a disk. */
 export interface DiskFaults {
-  /** Delay in milliseconds until a call takes effect, or until it ends. */
+  /** Returns a delay in milliseconds: until a call takes effect, or from then until the call ends. */
   delayMs(): number;
   /** Error code with which a call fails; null if it succeeds. */
   failure(kind: CallKind): string | null;
@@ -163,9 +163,7 @@ export class DiskCalls {
   }
 }
 
-/**
- * An open file or folder. It refers to the same file or folder even if that file or folder is moved to another path.
- */
+/** An open file or folder. Like a file descriptor, it keeps referring to the same file or folder if this is moved. */
 class FileCalls {
   readonly #calls: DiskCalls;
   readonly #path: string;

@@ -102,7 +102,10 @@ test("calls have the same results and error codes as on a real disk", async (t) 
   for (const code of ["EEXIST", "EISDIR", "ENOENT", "ENOTDIR", "ENOTEMPTY"]) assert.ok(told.has(code), code);
 });
 
-/** Returns all possible contents after writes and a power failure, each as `path: content`. */
+/**
+ * Makes writes and then a power failure many times. Returns all resulting contents of the disk, each as `path:
+ * content`.
+ */
 async function leftOf(write: (root: string) => Promise<void>): Promise<ReadonlySet<string>> {
   const found = new Set<string>();
   for (let draw = 0; draw < 60; draw++) {

@@ -1,14 +1,14 @@
-// A simulated disk that guarantees only what POSIX guarantees: in a power failure, unsynced changes may be lost,
-// independently for each folder entry and each file, and a file may be torn. It has no notion of time; every call
+// A simulated disk that guarantees only what POSIX guarantees. In a power failure, unsynced changes may be lost,
+// independently for each folder entry and each file, and a file may be torn. The disk has no notion of time; every call
 // takes effect immediately.
 import type { Random } from "../../../src/base/domain/random.ts";
 
 export interface SimulatedFile {
   readonly kind: "file";
   content: Uint8Array;
-  /** Content that survives a power failure; null if none does. */
+  /** Content that survives a power failure; null if the file has none that does. */
   durable: Uint8Array | null;
-  /** True if the disk failed to store a part of the content, which a later sync does not repair. */
+  /** True if the disk failed to store a part of the content. A later sync does not repair this. */
   isPoisoned: boolean;
   modifiedMs: number;
 }
@@ -33,7 +33,7 @@ export class SimulatedDisk {
   readonly #nowMs: () => number;
   #root: SimulatedFolder;
 
-  /** @param nowMs returns the time for the modification times of files */
+  /** @param nowMs returns the current time, which becomes the modification time of written files */
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs;
     this.#root = this.#newFolder();
@@ -109,7 +109,7 @@ export class SimulatedDisk {
   }
 
   rename(from: string, to: string): void {
-    // Checked in the order in which a kernel checks, because the first error is the one that counts.
+    // Checks the conditions in the same order as a kernel, because the first violated one determines the error.
     const [source, target] = [this.#parentOf(from), this.#parentOf(to)];
     const node = this.get(from);
     const replaced = target.entries.get(lastOf(to));
@@ -139,7 +139,7 @@ export class SimulatedDisk {
     else if (!node.isPoisoned) node.durable = node.content;
   }
 
-  /** Simulates a failed sync: content may be lost, and a later sync does not report it. */
+  /** Simulates a failed sync: unsynced content may be lost, and a later sync succeeds nevertheless. */
   failSync(node: SimulatedNode): void {
     if (node.kind === "file") node.isPoisoned = true;
   }
@@ -155,7 +155,7 @@ export class SimulatedDisk {
         const [then, now] = [folder.durable.get(name), folder.entries.get(name)];
         const kept = then === now || random.uniform() < 0.5 ? now : then;
         if (kept === undefined) continue;
-        // A folder exists in only one place: the place that was synced, if there is one.
+        // A folder must be in only one place: the synced one if there is one.
         if (kept.kind === "folder" && (seen.has(kept) || (then !== now && settled.has(kept)))) continue;
         entries.set(name, kept);
         const isNew = !seen.has(kept);
@@ -196,7 +196,7 @@ export class SimulatedDisk {
   }
 }
 
-/** Returns the nodes whose place is the same in the current and the durable state. */
+/** Returns the nodes that have the same place in the current state and in the durable state. */
 function settledFolders(root: SimulatedFolder): ReadonlySet<SimulatedNode> {
   const settled = new Set<SimulatedNode>();
   const seen = new Set<SimulatedFolder>([root]);
@@ -229,7 +229,7 @@ function tornContent(durable: Uint8Array, content: Uint8Array, random: Random): 
     case 2:
       return content.slice(0, at);
     default:
-      // The new length was stored, but not all blocks.
+      // Here the disk stored the new length of the file, but not all of its blocks.
       return content.map((byte, index) => (index < at ? byte : 0));
   }
 }

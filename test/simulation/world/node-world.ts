@@ -1,6 +1,6 @@
-// Redirects `node:fs` for paths below `/simulated/`, and the random bytes of `node:crypto`, to the simulation while
-// one is running. The simulated program is thus exactly the released one. A call on a simulated path that the
-// simulation does not support is an error, and never reaches the real disk.
+// While a simulation runs, redirects two things to it: `node:fs` for paths below `/simulated/`, and the random bytes of
+// `node:crypto`. The simulated code is thus exactly the released one. A call that the simulation does not support
+// throws an error if its path is below `/simulated/`; it never reaches the real disk.
 import crypto from "node:crypto";
 import fs from "node:fs";
 import promises from "node:fs/promises";
@@ -10,7 +10,7 @@ import { type SimulatedDisk, diskError } from "./disk.ts";
 import { DiskCalls, type DiskOfProcess, statOf } from "./disk-calls.ts";
 
 type Call = (...given: unknown[]) => unknown;
-/** The functions of a module that are replaced. */
+/** The functions of a module that are replaced, by name. */
 type Calls = Record<string, Call>;
 
 interface Place {
@@ -23,12 +23,12 @@ const places = new Map<string, Place>();
 let bytesOfWorld: Random | null = null;
 let isInstalled = false;
 
-/** Returns the path at which a simulated process sees its disk. */
+/** Returns the root path of a simulated process's disk. */
 export function rootOf(processNumber: number): string {
   return `/simulated/${processNumber}`;
 }
 
-/** Mounts the disk of a process at {@link rootOf} its number. */
+/** Makes a process's disk available below the path that {@link rootOf} returns for its number. */
 export function mountDisk(place: DiskOfProcess): void {
   places.set(String(place.process.number), { calls: new DiskCalls(place), disk: place.disk });
 }
@@ -61,7 +61,7 @@ function install(): void {
   syncBuiltinESMExports();
 }
 
-/** @param root part of the original path before `path` */
+/** @param root the beginning of the original path, before `path` */
 type Simulated = (place: Place, path: string, rest: readonly unknown[], root: string) => unknown;
 
 /** Redirects calls whose first argument is a path of the simulation. */
@@ -89,7 +89,10 @@ function placeOf(given: string) {
   return { place, root, path: rest.replaceAll("\\", "/") };
 }
 
-/** Returns the second path of a call; both paths are on the same disk. */
+/**
+ * Returns the second path of a call that has two, such as `rename`, relative to its disk. Both paths are on the same
+ * disk.
+ */
 function otherPath(value: unknown): string {
   return placeOf(String(value))?.path ?? String(value);
 }
@@ -129,7 +132,7 @@ const syncCalls: Readonly<Record<string, Simulated>> = {
   },
 };
 
-/** Files opened synchronously, by descriptors that no real file has. */
+/** Synchronously opened files. Their descriptors are numbers that no real file has. */
 const opened = new Map<unknown, { readonly bytes: Uint8Array; position: number }>();
 const firstDescriptor = 1_000_000_000;
 let openedCount = 0;
@@ -139,7 +142,7 @@ function replaceDescriptorCalls(module: Calls): void {
   module["readSync"] = (descriptor, target, ...rest) => {
     const file = opened.get(descriptor);
     if (file === undefined) return readSync(descriptor, target, ...rest);
-    // Supports only the form that is used: reads as many bytes as the buffer holds, from the current position.
+    // Supports only the form that the product uses: reads from the current position until the buffer is full.
     const buffer = target as Uint8Array;
     const piece = file.bytes.subarray(file.position, file.position + buffer.length);
     buffer.set(piece);

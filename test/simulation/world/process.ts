@@ -1,9 +1,9 @@
-// A simulated process: it may die at any moment, and its clock may be stepped. When it dies, nothing that it waits for
-// ever arrives. Resources that it holds must be released by their owners.
+// A simulated process. It may die at any moment, and its clock may be stepped. When it dies, nothing that it waits for
+// ever arrives; the owners of its resources must release them.
 import type { Clock } from "../../../src/base/domain/clock.ts";
 import type { Mortal, Scheduler } from "./scheduler.ts";
 
-/** Initial time of the world, which clocks show unless they are stepped. */
+/** Time at which the world begins. Clocks start with it, unless they are stepped. */
 export const firstMoment = Date.UTC(2026, 10, 21, 12);
 
 export class SimulatedProcess implements Mortal {
@@ -28,7 +28,7 @@ export class SimulatedProcess implements Mortal {
     return this.#stalledUntilMs;
   }
 
-  /** Suspends the process for this time, as if the machine were busy. */
+  /** Suspends the process for this time, as on a busy machine. */
   stall(durationMs: number): void {
     this.#stalledUntilMs = this.#scheduler.nowMs + durationMs;
   }
@@ -64,7 +64,7 @@ export class SimulatedClock implements Clock {
     return this.#scheduler.nowMs;
   }
 
-  /** Sets the wall clock to be ahead of the world by this much. */
+  /** Sets how far the wall clock is ahead of the world's time. */
   set(aheadMs: number): void {
     this.#aheadMs = aheadMs;
   }

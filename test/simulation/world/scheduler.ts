@@ -3,12 +3,12 @@
 // `trace`, a hash of all events, verifies this.
 import { type Random, seededRandom } from "../../../src/base/domain/random.ts";
 
-/** A process that may die; its pending waits then never end. */
+/** A process that may die. Afterwards, nothing that it waits for happens. */
 export interface Mortal {
   readonly isAlive: boolean;
   /**
-   * Time until which the process stands still, like a machine that swaps or migrates. Events that it waits for arrive
-   * only then.
+   * Time until which the process is suspended, like a machine that swaps or migrates. Events before this time reach the
+   * process only then.
    */
   readonly stalledUntilMs: number;
 }
@@ -28,7 +28,7 @@ export type Watch = (atMs: number, what: string) => void;
 export class Scheduler {
   readonly random: Random;
   readonly #watch: Watch | null;
-  /** Pending events as a heap, the next one first. */
+  /** Pending events as a heap: the first element is the next event. */
   readonly #events: Event[] = [];
   #nowMs = 0;
   #eventCount = 0;
@@ -48,7 +48,7 @@ export class Scheduler {
     return this.#eventCount;
   }
 
-  /** Hash of all events so far. Equal only for two runs with the same events at the same times. */
+  /** Hash of all events so far. Two runs have the same hash only if the same events happened at the same times. */
   get trace(): number {
     return this.#trace >>> 0;
   }
@@ -63,7 +63,7 @@ export class Scheduler {
     return maxMs * this.random.uniform() ** 3;
   }
 
-  /** Schedules a callback, which is dropped if its owner has died by then. */
+  /** Calls `happen` after this time, unless the owner has died by then. */
   after(durationMs: number, what: string, owner: Mortal | null, happen: () => void): void {
     const atMs = this.#nowMs + Math.max(0, durationMs);
     this.#push({ atMs, draw: this.random.uniform(), what, owner, happen });
@@ -74,7 +74,7 @@ export class Scheduler {
     return new Promise((resolve) => this.after(durationMs, what, owner, resolve));
   }
 
-  /** Adds a decision made at this moment to the trace. */
+  /** Adds a decision to the trace, at the current time. */
   note(what: string): void {
     this.#watch?.(this.#nowMs, what);
     let trace = this.#trace ^ Math.round(this.#nowMs * 1000);
@@ -83,7 +83,10 @@ export class Scheduler {
     this.#trace = trace;
   }
 
-  /** Runs events until `isOver` returns true, or until no event is left before `untilMs`. Returns true if it is over. */
+  /**
+   * Runs events until `isOver` returns true or no event before `untilMs` is left. Returns whether `isOver` returned
+   * true.
+   */
   async run(isOver: () => boolean, untilMs: number): Promise<boolean> {
     await settled();
     while (!isOver()) {
@@ -138,7 +141,7 @@ function isBefore(one: Event, other: Event): boolean {
   return one.atMs < other.atMs || (one.atMs === other.atMs && one.draw < other.draw);
 }
 
-/** Waits until all code that needs no event has run: promises, and one turn of the event loop. */
+/** Waits until code has run that waits for no simulated event: promises, and one turn of the event loop. */
 function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
