@@ -99,7 +99,9 @@ interface UsageMeterDependencies {
 
 type UsageMeter = UsageCounter & Service;
 
-/** Time in milliseconds for which usage is collected before each write; also the minimum pause after a failed write. */
+/**
+ * Time in milliseconds during which usage is collected before each write; also the minimum pause after a failed write.
+ */
 const usageGatherMs = 5000;
 /** Maximum number of rows written in one transaction. */
 const rowsMax = 300;

@@ -12,13 +12,13 @@ const schema = {
 
 const fixed = {
   /**
-   * Time in hours for which failed attempts of a delivery are retried, long enough for a weekend. After that, the
+   * Time in hours during which failed attempts of a delivery are retried, long enough for a weekend. After that, the
    * delivery has failed.
    */
   retryHours: 72,
   /** Time in hours without a successful delivery after which a failing webhook is disabled. */
   disableHours: 120,
-  /** Time in days for which finished deliveries can be read and replayed. */
+  /** Time in days during which finished deliveries can be read and replayed. */
   keepDays: 30,
   /** Timeout in seconds of a request, from name resolution to the end of the answer. */
   timeoutSeconds: 15,

@@ -78,7 +78,7 @@ export const keyFields = {
 export type KeyChoices = FieldValues<typeof keyFields>;
 
 /**
- * Default time in seconds for which the old secret stays valid after a rotation. It is long enough to update every
+ * Default time in seconds that the old secret stays valid after a rotation. It is long enough to update every
  * program that uses the secret.
  */
 export const graceSecondsDefault = 86_400;

@@ -24,7 +24,7 @@ export interface AdapterReference {
   /** Folder with the adapter's files, in PEFT format. */
   readonly folder: string;
   /**
-   * Base model on which the adapter was trained; absent if unknown. An engine whose base model has other weights
+   * Base model that the adapter was trained on; absent if unknown. An engine whose base model has other weights
    * refuses the adapter with `conflict`.
    */
   readonly base?: RecordedBase;
@@ -188,7 +188,7 @@ export type GenerationEvent =
       /** Response to the passed parameters, from the servers behind the engine. */
       readonly passed?: PassedParameters;
       /**
-       * Time in milliseconds for which the admitted request waited for a slot, an adapter or a constraint, before the
+       * Time in milliseconds that the admitted request waited for a slot, an adapter or a constraint, before the
        * computation of its prompt began. Absent if the engine cannot measure it.
        */
       readonly waitedMs?: number;

@@ -93,7 +93,7 @@ export interface JobCounts {
   readonly steps?: StepCounts;
 }
 
-/** Returns the number of tokens on which a job trained. A token counts in each pass over the data. */
+/** Returns the number of tokens that a job trained on. A token counts in each pass over the data. */
 export function trainedTokens({ trainableTokens, steps }: JobCounts): number {
   return trainableTokens * (steps?.passCount ?? 1);
 }
@@ -298,7 +298,7 @@ export interface JobCreation {
   readonly outlines?: Iterable<TrajectoryOutline>;
   /** Feedback from which the job was created; absent for other jobs. */
   readonly feedback?: FeedbackOrigin;
-  /** Rollouts on which the job trains; absent for other jobs. */
+  /** Rollouts that the job trains on; absent for other jobs. */
   readonly rollouts?: RolloutOrigin;
   /** Learning cycle that the job begins; absent for other jobs. */
   readonly learning?: LearningOrigin;
@@ -530,7 +530,7 @@ export interface JobOutcome {
   readonly adapterFolder: string;
   /** Trainer state from which the next job can resume; see {@link ModelVersion.trainerState}. */
   readonly trainerState: string | null;
-  /** Identifies the weights of the base model on which the adapter was trained; see {@link ModelVersion.base}. */
+  /** Identifies the weights of the base model that the adapter was trained on; see {@link ModelVersion.base}. */
   readonly base: string;
   /** SHA-256 of the adapter's files, in hexadecimal form. */
   readonly adapterHash: string;

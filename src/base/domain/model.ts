@@ -134,7 +134,7 @@ export interface ModelVersion {
   readonly metrics: Readonly<Record<string, number>>;
   /** True if the version is pinned. A pinned version cannot be deleted. */
   readonly isPinned: boolean;
-  /** Identity of the base model on which the version was trained; null for step 0, or if unknown. */
+  /** Identity of the base model that the version was trained on; null for step 0, or if unknown. */
   readonly base: RecordedBase | null;
   /** SHA-256 of the adapter's files in hexadecimal form; null for step 0, or if not recorded yet. */
   readonly adapterHash: string | null;

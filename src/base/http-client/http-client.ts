@@ -56,11 +56,11 @@ export interface HttpAnswer {
 }
 
 /**
- * Maximum time in milliseconds for which a pooled connection may be idle. Servers close idle connections (vLLM after 5
+ * Maximum time in milliseconds that a pooled connection may be idle. Servers close idle connections (vLLM after 5
  * s), and a request must not use a connection that is about to be closed.
  */
 const idleMs = 3000;
-/** Maximum time in milliseconds for which the operating system tries to connect. Requests have shorter timeouts. */
+/** Maximum time in milliseconds that the operating system tries to connect. Requests have shorter timeouts. */
 const connectMsMax = 120_000;
 /** Timeout in milliseconds for receiving the part of an answer that is skipped. */
 const restMs = 1000;

@@ -27,7 +27,7 @@ export interface ChildOptions<P extends Protocol> {
   readonly clock: Clock;
   /** Maximum time in milliseconds until the process is ready. */
   readonly startDeadlineMs: number;
-  /** Maximum time in milliseconds for which the child may be silent while it has work. After that, it is killed. */
+  /** Maximum time in milliseconds that the child may be silent while it has work. After that, it is killed. */
   readonly silenceDeadlineMs: number;
   readonly onEvent: (event: P["event"]) => void;
 }
@@ -162,7 +162,7 @@ class ForkedChild<P extends Protocol> implements Child<P> {
   readonly #silence: SilenceWatch;
   #ready: { readonly answer: P["ready"] } | null = null;
   #isAlive = true;
-  /** Reason for which this process has killed the child; null if it has not. */
+  /** Reason why this process has killed the child; null if it has not. */
   #killedFor: string | null = null;
   #stopped: Promise<void> | null = null;
   /** Last text that the child wrote to standard error, where a failing process writes the reason. */

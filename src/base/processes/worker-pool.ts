@@ -12,7 +12,7 @@ export interface WorkerPoolOptions<Data = unknown> extends WorkerOptions {
   readonly data?: Data;
   readonly workerCount: number;
   /**
-   * Limits of the queue: maximum number of waiting tasks of all clients, and maximum time in milliseconds for which a
+   * Limits of the queue: maximum number of waiting tasks of all clients, and maximum time in milliseconds that a
    * task waits. Absent if neither is limited.
    */
   readonly line?: { readonly lengthMax: number; readonly waitMs: number };

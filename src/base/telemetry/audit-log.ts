@@ -90,7 +90,7 @@ export function createAuditLog(
   /** Aborted to end the pause between two writes early. */
   let pause = new AbortController();
   /**
-   * Reason for which the log cannot be written: the last write failed, or the current one takes too long. Null if the
+   * Reason why the log cannot be written: the last write failed, or the current one takes too long. Null if the
    * log can be written.
    */
   let failure: Error | null = null;

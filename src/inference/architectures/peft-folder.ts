@@ -228,13 +228,13 @@ export interface WriteLoraOptions {
 }
 
 /**
- * Field in adapter_config.json with the hash of the base weights on which the adapter was trained. Other programs
+ * Field in adapter_config.json with the hash of the base weights that the adapter was trained on. Other programs
  * ignore this field.
  */
 const baseWeightsField = "base_model_sha256";
 
 /**
- * Returns the recorded hash of the base weights on which an adapter was trained.
+ * Returns the recorded hash of the base weights that an adapter was trained on.
  *
  * @returns null if no hash is recorded
  * @throws ServiceError as {@link readLoraAdapter} for a configuration that is missing or not JSON

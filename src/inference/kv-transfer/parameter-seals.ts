@@ -15,7 +15,7 @@ export const sealMember = "hone_seal";
 
 export interface ParameterSealsOptions {
   readonly secret: string;
-  /** Number of seconds for which a seal is valid. */
+  /** Number of seconds that a seal is valid. */
   readonly seconds: number;
   readonly clock: Pick<Clock, "now">;
 }

@@ -31,7 +31,7 @@ const schema = {
 } as const satisfies SettingsSchema;
 
 const fixed = {
-  /** Number of seconds for which a computed prompt is held for another server to fetch. */
+  /** Number of seconds that a computed prompt is held for another server to fetch. */
   holdSeconds: 60,
   /** Time limit in seconds for fetching a prompt. Computing the prompt on this server usually takes less time. */
   fetchSeconds: 30,

@@ -65,7 +65,7 @@ export interface SessionOptions {
 }
 
 /**
- * Time in microseconds for which an idle thread of a session spins. It is long enough for the next operation of the
+ * Time in microseconds that an idle thread of a session spins. It is long enough for the next operation of the
  * same run, but short, because spinning threads take cores from other sessions. On a small model, 16 streams are 1.4
  * times as fast as with the runtime's own limit; a single session is unchanged.
  */

@@ -235,7 +235,7 @@ export interface ModelVersionTable {
   readonly own_metrics: Generated<string>;
   readonly created_at: string;
   readonly is_pinned: Generated<number>;
-  /** SHA-256 of the weights of the base model on which the version was trained; null for step 0, or if unknown. */
+  /** SHA-256 of the weights of the base model that the version was trained on; null for step 0, or if unknown. */
   readonly base: string | null;
   readonly adapter_hash: string | null;
   readonly copied_kind: string | null;

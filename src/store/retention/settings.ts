@@ -53,7 +53,7 @@ const fixed = {
   stepPauseMs: 20,
   /** Time limit in seconds of one sweep for each kind of data. The next sweep continues where this one stopped. */
   kindSeconds: 30,
-  /** Time in seconds for which an entity's usage is cached for checks of its quota. */
+  /** Time in seconds that an entity's usage is cached for checks of its quota. */
   usedSeconds: 2,
   /** Time in seconds without a heartbeat of the server that sweeps. After this time, another server takes over. */
   leaseSeconds: 120,

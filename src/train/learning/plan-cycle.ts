@@ -33,7 +33,7 @@ export interface CyclePlan {
   readonly gathered: Gathered<PreferencePlan>;
   readonly written: PreferenceLines;
   readonly learned: readonly LearnedFrom[];
-  /** Number of new feedback records on which the job would train. */
+  /** Number of new feedback records that the job would train on. */
   readonly signalCount: number;
   /** Held-out answers, or prompts if a judge evaluates; fewer than the minimum if there are not enough yet. */
   readonly heldOut: readonly HeldOutAnswer[];
@@ -90,7 +90,7 @@ function preferenceOrderOf(order: LearningOrder): PreferenceOrder {
   };
 }
 
-/** Separates preferences in held-out conversations from those on which the job may train. */
+/** Separates preferences in held-out conversations from those that the job may train on. */
 async function separated(
   completions: Pick<CompletionStore, "find">,
   projectId: string,
@@ -118,7 +118,7 @@ async function separated(
   return { trained, held };
 }
 
-/** Returns the feedback records on which no earlier job has trained, without duplicates. */
+/** Returns the feedback records that no earlier job has trained on, without duplicates. */
 function newRecords(
   sources: readonly TrainingSource[],
   records: readonly FeedbackRecord[],

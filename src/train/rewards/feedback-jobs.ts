@@ -36,7 +36,7 @@ export interface FeedbackJobRequest extends FeedbackSpan {
   readonly groupsMax: number;
 }
 
-/** The feedback on which a job would train, and the feedback that it would exclude. */
+/** The feedback that a job would train on, and the feedback that it would exclude. */
 export interface FeedbackJobPlan {
   readonly gathered: Gathered;
   readonly groups: readonly PlannedGroup[];

@@ -180,7 +180,7 @@ export class RewardService {
   }
 
   /**
-   * Returns the feedback on which a job would train and the feedback it would exclude. Creates no job.
+   * Returns the feedback that a job would train on and the feedback it would exclude. Creates no job.
    *
    * @throws ServiceError with the codes of {@link planFeedbackJob}
    */
@@ -209,7 +209,7 @@ export class RewardService {
   }
 
   /**
-   * Returns the preferences on which a job would train and the answers it would exclude. Creates no job.
+   * Returns the preferences that a job would train on and the answers it would exclude. Creates no job.
    *
    * @throws ServiceError with the codes of {@link planPreferenceJob}
    */
@@ -233,7 +233,7 @@ export class RewardService {
     return { id, outcome: preferenceOutcomeOf(plan) };
   }
 
-  /** Lists the feedback on which a version was trained, in the order of the groups in its job. */
+  /** Lists the feedback that a version was trained on, in the order of the groups in its job. */
   async sourcesOf({ jobId }: ModelVersion, page: PageRequest): Promise<Page<ListedSource>> {
     return this.#dependencies.sources.list(jobId ?? "", page);
   }

@@ -32,15 +32,15 @@ const fixed = {
   sweepMs: 10_000,
   /** Maximum number of operations of a model that wait for their turn. A client sends a batch in several operations. */
   operationsMax: 1024,
-  /** Time in milliseconds for which an operation waits for operations with lower sequence numbers. */
+  /** Time in milliseconds that an operation waits for operations with lower sequence numbers. */
   gapMs: 600_000,
-  /** Time in milliseconds for which the result of an operation can be fetched. */
+  /** Time in milliseconds during which the result of an operation can be fetched. */
   resultMs: 1_800_000,
   /** Maximum number of an entity's operations that are in progress or have a result. */
   futuresPerEntityMax: 8192,
   /** Maximum size in bytes of an entity's results in memory. Beyond it, the oldest results are forgotten. */
   resultBytesPerEntity: 256 * 1024 ** 2,
-  /** Maximum time in milliseconds for which a request for a result waits. Clients give up after 45 seconds. */
+  /** Maximum time in milliseconds that a request for a result waits. Clients give up after 45 seconds. */
   pollMs: 25_000,
   /** Number of versions without a name that a model keeps; older ones are deleted. Programs sample from the newest. */
   unnamedKept: 4,

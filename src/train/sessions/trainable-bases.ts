@@ -1,4 +1,4 @@
-// The base models on which clients train: their names, and whether they can be trained here.
+// The base models that clients train on: their names, and whether they can be trained here.
 import type { SessionDependencies } from "./session-requests.ts";
 
 export class TrainableBases {

@@ -77,7 +77,7 @@ const fixed = {
    */
   stallDeadlineMs: 900_000,
   /**
-   * Time in milliseconds for which an idle training process keeps its model loaded for the next job. An agent needs
+   * Time in milliseconds that an idle training process keeps its model loaded for the next job. An agent needs
    * roughly that long for its next rollouts.
    */
   idleMs: 60_000,

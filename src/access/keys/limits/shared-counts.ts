@@ -25,7 +25,7 @@ export interface SharedCountsDependencies {
 /** Maximum age in milliseconds of the other servers' counts on which a refusal may be based. */
 const freshMs = 1000;
 /**
- * Maximum time in milliseconds for which a request waits for an exchange, so that a slow database does not block
+ * Maximum time in milliseconds that a request waits for an exchange, so that a slow database does not block
  * requests.
  */
 const deadlineMs = 1000;

@@ -5,7 +5,7 @@ import type { IncomingMessage } from "node:http";
 import { keyless } from "../../../base/domain/sharing/tenant-shares.ts";
 import { forEachPiece } from "./gather-body.ts";
 
-/** Maximum time in milliseconds for which a client can hold the connection after a refusal by sending further bytes. */
+/** Maximum time in milliseconds that a client can hold the connection after a refusal by sending further bytes. */
 const lingerMs = 5000;
 
 /** After the last answer, discards further bytes from the request's connection for a while, then closes it. */

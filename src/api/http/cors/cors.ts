@@ -11,7 +11,7 @@ const exposedHeaders = [
 /** Methods of all routes. If a path does not support an allowed method, the answer is 405, which the page can read. */
 const allowedMethods = "GET, HEAD, POST, PUT, DELETE";
 /**
- * Time in seconds for which a browser caches the answer to a preflight request. Cached answers outlive a change of the
+ * Time in seconds that a browser caches the answer to a preflight request. Cached answers outlive a change of the
  * setting.
  */
 const maxAgeSeconds = 600;

@@ -1,11 +1,11 @@
-// API format of the feedback on which a version was trained.
+// API format of the feedback that a version was trained on.
 import { Type } from "typebox";
 import { callReference } from "../../../base/domain/recordings/call-reference.ts";
 import type { ListedSource } from "../../../base/domain/rewards/training-source.ts";
 import { answerOf } from "../fields/resource.ts";
 import { orNull } from "../nullable.ts";
 
-/** A recorded answer on which a version was trained, and the project of the model that gave the answer. */
+/** A recorded answer that a version was trained on, and the project of the model that gave the answer. */
 export const trainingSourceAnswer = answerOf<ListedSource & { readonly projectId: string }>()(
   "TrainingSource",
   {

@@ -1,4 +1,4 @@
-// Readable result of creating a job from feedback: the answers on which the job trains, with their rewards, and the
+// Readable result of creating a job from feedback: the answers that the job trains on, with their rewards, and the
 // answers left out.
 
 export interface FeedbackOutcome {
@@ -6,11 +6,11 @@ export interface FeedbackOutcome {
     /** Number of feedback records that the rule may read. */
     readonly feedback: number;
     readonly groups: number;
-    /** Number of answers on which the job trains. */
+    /** Number of answers that the job trains on. */
     readonly answers: number;
     readonly compared: number;
     readonly people: number;
-    /** Number of tokens in the prompts and answers on which the job trains. */
+    /** Number of tokens in the prompts and answers that the job trains on. */
     readonly tokens: number;
     /** Number of answers left out, by the name of the reason. */
     readonly leftOut: Readonly<Record<string, number>>;

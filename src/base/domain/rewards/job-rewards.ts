@@ -5,7 +5,7 @@ import type { VersionKey } from "../model.ts";
 
 /**
  * Metrics that are rewards. `val/reward` and `train/reward` come from the logs of a version. `data/reward` comes from
- * the data on which the job of a version trained.
+ * the data that the job of a version trained on.
  */
 export const rewardMetrics = ["val/reward", "train/reward", "data/reward"] as const;
 

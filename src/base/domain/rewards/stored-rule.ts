@@ -77,7 +77,7 @@ export const automaticLimits = {
   ),
 };
 
-/** Selection of the rollouts on which a rule trains instead of feedback. */
+/** Selection of the rollouts that a rule trains on instead of feedback. */
 export interface RolloutQueue {
   /** Split of the rollouts; null for all splits. */
   readonly split: string | null;
@@ -89,7 +89,7 @@ export interface RolloutQueue {
 export interface AutomaticOrder
   extends FieldValues<typeof feedbackSelection>, FieldValues<typeof automaticLimits> {
   readonly modelId: string;
-  /** Rollouts on which the rule trains; null if it trains on feedback. */
+  /** Rollouts that the rule trains on; null if it trains on feedback. */
   readonly rollouts: RolloutQueue | null;
   /** Filter on the feedback, in the form of the field `query` in requests; null for all feedback of the project. */
   readonly filter: JsonObject | null;

@@ -117,7 +117,7 @@ export interface RolloutStore {
    */
   end(id: string, end: { readonly at: Date; readonly outcome: RolloutOutcome | null }): Promise<boolean>;
   /**
-   * Returns the groups that match and on which no job trains yet, the oldest first.
+   * Returns the groups that match and that no job trains on yet, the oldest first.
    *
    * @returns at most `groupsMax` groups, and whether there are more
    */

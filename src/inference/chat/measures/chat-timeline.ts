@@ -24,7 +24,7 @@ export interface ChatTimeline {
   submittedMs: number | null;
   plan: GenerationPlan | null;
   /**
-   * Duration for which the request waited in the engine before prefill began. Null before that, and if the engine does
+   * Duration that the request waited in the engine before prefill began. Null before that, and if the engine does
    * not report it.
    */
   waitedMs: number | null;

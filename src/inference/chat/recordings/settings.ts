@@ -22,7 +22,7 @@ const fixed = {
   /** Maximum size of the recording of a rollout's call, which is larger because no call of a rollout may be lost. */
   rolloutBytesMax: 16 * mebibyte,
   /**
-   * Maximum time in milliseconds for which the end of an answer waits for its recording. It is long enough for a busy
+   * Maximum time in milliseconds that the end of an answer waits for its recording. It is long enough for a busy
    * disk, but short for the client.
    */
   waitMs: 500,

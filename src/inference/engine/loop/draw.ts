@@ -12,12 +12,12 @@ import type { HeldScores, RunningRequest, Sequence } from "./sequence.ts";
 import type { Draw, DrawOutcome } from "./settle.ts";
 
 /**
- * Maximum time in milliseconds for which a draw waits for a late mask. Waiting so long costs less than leaving the row
+ * Maximum time in milliseconds that a draw waits for a late mask. Waiting so long costs less than leaving the row
  * out of the next step.
  */
 const graceMs = 1;
 /**
- * Maximum time in milliseconds for which the thread blocks when all rows wait for masks. Meanwhile the thread reads no
+ * Maximum time in milliseconds that the thread blocks when all rows wait for masks. Meanwhile the thread reads no
  * messages.
  */
 const pauseMs = 2;

@@ -23,7 +23,7 @@ import { refuseUnusableNumbers, rowChunks } from "./adapter-numbers.ts";
 export interface CheckedAdapter {
   /** Hex SHA-256 of the adapter's files. */
   readonly hash: string;
-  /** Hash of the base weights on which the adapter was trained, as stated in its configuration; null if not stated. */
+  /** Hash of the base weights that the adapter was trained on, as stated in its configuration; null if not stated. */
   readonly baseWeights: string | null;
 }
 

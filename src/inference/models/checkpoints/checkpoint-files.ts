@@ -93,7 +93,7 @@ export class CheckpointFiles {
    * - `unsupported` for the adapter of version 0, which has none, for a base that is not served, and for a model that
    * the format cannot express
    * - `conflict` when the files cannot be read or differ from the stored hash, and for a merged model if the base's
-   * weights are not those on which the version was trained
+   * weights are not those that the version was trained on
    */
   async export(
     model: TrainedModel,

@@ -30,12 +30,12 @@ const schema = {
 
 const fixed = {
   /**
-   * Maximum time in milliseconds for which a request waits until there is memory for its base model. Many clients time
+   * Maximum time in milliseconds that a request waits until there is memory for its base model. Many clients time
    * out sooner.
    */
   roomWaitMs: 120_000,
   /**
-   * Minimum time in milliseconds for which a busy base model stays loaded before another may replace it. Without it,
+   * Minimum time in milliseconds that a busy base model stays loaded before another may replace it. Without it,
    * models would replace each other at every request, although each load takes seconds.
    */
   turnMs: 10_000,

@@ -31,7 +31,7 @@ export interface AdmissionQueueOptions {
    * nothing else.
    */
   readonly sequenceCountMax: number;
-  /** Maximum time in milliseconds for which a request waits to be admitted. */
+  /** Maximum time in milliseconds that a request waits to be admitted. */
   readonly waitMs: number;
   readonly clock: Clock;
 }

@@ -18,7 +18,7 @@ export interface ReplicaSetOptions {
   /** Replicas of the base model, at least one. */
   readonly replicas: readonly Replica[];
   readonly queue: AdmissionQueueOptions;
-  /** Maximum time in milliseconds for which `start` waits until the first server responds. */
+  /** Maximum time in milliseconds that `start` waits until the first server responds. */
   readonly startMs: number;
   /** Interval in milliseconds between health probes of a server. */
   readonly lookMs: number;

@@ -16,7 +16,7 @@ export interface ArtifactCacheOptions {
 }
 
 /**
- * Time in milliseconds for which an entry counts as in use after its last access. During this time, a process may still
+ * Time in milliseconds that an entry counts as in use after its last access. During this time, a process may still
  * be loading the adapter or sending the file.
  */
 const inUseMs = 600_000;

@@ -38,7 +38,7 @@ type Among<Name extends "sweepAbandoned" | "sweep"> = Parameters<ArtifactStore[N
   : 0];
 
 /**
- * Time in milliseconds for which a manifest is cached. The time is short, because the artifact may be replaced or
+ * Time in milliseconds that a manifest is cached. The time is short, because the artifact may be replaced or
  * removed; the pieces in its old manifest then no longer exist.
  */
 const freshMs = 10_000;

@@ -14,7 +14,7 @@ import type { PostgresPool } from "./postgres-pool.ts";
 const channel = "hone";
 /** Maximum number of announcements that wait to be sent. Further ones are dropped; polling finds their changes. */
 const waitingMax = 1000;
-/** Maximum time in milliseconds for which stopping waits for unsent announcements and for a connection attempt. */
+/** Maximum time in milliseconds that stopping waits for unsent announcements and for a connection attempt. */
 const stopMsMax = 1000;
 /** Interval in milliseconds at which the connection is probed, and time limit in milliseconds for the answer. */
 const probeMs = 10_000;

@@ -52,7 +52,7 @@ export interface PoolOptions {
   readonly url: string;
   /** Maximum number of connections in the pool. */
   readonly connections: number;
-  /** Time in milliseconds for which a statement waits while the database cannot be reached; 15,000 by default. */
+  /** Time in milliseconds that a statement waits while the database cannot be reached; 15,000 by default. */
   readonly patienceMs?: number;
   /** Called with the reason when the database becomes unreachable, and with null when it is reachable again. */
   readonly onChange?: (fault: string | null) => void;

@@ -4,7 +4,7 @@ import { dayOf } from "../../../base/domain/keys/usage.ts";
 import type { KeptKind, RemovedData, RemovedOfDay } from "../../../base/domain/retention/retention-store.ts";
 import type { Schema } from "../schema.ts";
 
-/** Number of days for which the counts are kept. */
+/** Number of days that the counts are kept. */
 const daysMax = 400;
 
 export async function noteRemoved(

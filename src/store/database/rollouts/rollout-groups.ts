@@ -1,11 +1,11 @@
-// Selects the rollouts on which a job can train, by group. Rollouts on which a job already trains are left out.
+// Selects the rollouts that a job can train on, by group. Rollouts that a job already trains on are left out.
 import { type Kysely, sql } from "kysely";
 import type { RolloutChoice, RolloutGroup, RolloutStore } from "../../../base/domain/rollouts/rollout.ts";
 import type { Schema } from "../schema.ts";
 import { isFree } from "./rollout-jobs.ts";
 import { rolloutOf } from "./rollout-rows.ts";
 
-/** Returns a query for the rollouts that match and on which no job trains. */
+/** Returns a query for the rollouts that match and that no job trains on. */
 function freeRollouts(database: Kysely<Schema>, choice: RolloutChoice, time: string) {
   let free = database
     .selectFrom("rollouts")

@@ -34,7 +34,7 @@ export interface RolloutTable {
   readonly last_step: number | null;
 }
 
-/** The rollouts on which each job trains. Rows of failed and cancelled jobs do not count. */
+/** The rollouts that each job trains on. Rows of failed and cancelled jobs do not count. */
 export interface JobRolloutTable {
   readonly job_id: string;
   readonly rollout_id: string;

@@ -139,7 +139,7 @@ class ThreadLink implements SessionLink {
 }
 
 /**
- * Maximum time in milliseconds for which answers are delivered in one iteration of the event loop. This includes the
+ * Maximum time in milliseconds during which answers are delivered in one iteration of the event loop. This includes the
  * time of the code that waits for these answers.
  */
 const turnMs = 5;

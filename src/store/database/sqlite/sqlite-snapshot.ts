@@ -7,7 +7,7 @@ import { damagedDatabaseError } from "../../../base/domain/transient-errors/dama
 import { PageOfRows } from "../dump/page-of-rows.ts";
 import { groupOwners } from "../groups.ts";
 
-/** Maximum time in milliseconds for which opening the file waits for another process's lock. */
+/** Maximum time in milliseconds that opening the file waits for another process's lock. */
 const waitMs = 5000;
 /** Maximum number of faults that are listed for a damaged file. */
 const faultsMax = 20;

@@ -13,7 +13,7 @@ export interface AutomaticState {
   /** Earliest time at which the rule's next job can start; null if unknown. */
   readonly nextJobAt: Date | null;
   /**
-   * Number of the rule's jobs in the last 24 hours. `tokenCount` is the number of tokens on which these jobs trained.
+   * Number of the rule's jobs in the last 24 hours. `tokenCount` is the number of tokens that these jobs trained on.
    */
   readonly jobCount: number;
   readonly tokenCount: number;

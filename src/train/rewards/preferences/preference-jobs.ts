@@ -24,7 +24,7 @@ export interface PreferenceJobRequest extends FeedbackSpan {
   readonly preferencesMax: number;
 }
 
-/** The preferences on which a job would train, and the answers that it would exclude. */
+/** The preferences that a job would train on, and the answers that it would exclude. */
 export interface PreferenceJobPlan {
   readonly gathered: Gathered<PreferencePlan>;
   readonly written: PreferenceLines;

@@ -1,4 +1,4 @@
-// Routes that create training jobs from feedback, and list the feedback on which a version was trained.
+// Routes that create training jobs from feedback, and list the feedback that a version was trained on.
 import type { FastifyInstance } from "fastify";
 import { present } from "../../../../base/domain/assert.ts";
 import { pageAnswer, pageQuerySchema, pageRequest, pageSchema } from "../../../wire/page.ts";

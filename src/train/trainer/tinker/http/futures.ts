@@ -21,7 +21,7 @@ export interface FutureLimits {
   readonly operationMs: number;
   /** Timeout of one poll in milliseconds, shorter than the request timeouts of servers and proxies. */
   readonly pollMs: number;
-  /** Maximum time in milliseconds for which the server may give no answer at all. */
+  /** Maximum time in milliseconds that the server may give no answer at all. */
   readonly silenceMs: number;
   /** Minimum time in milliseconds from the start of one poll to the start of the next. */
   readonly pauseMs: number;

@@ -60,7 +60,7 @@ export class StubStorage {
 type Fields = Readonly<Record<string, unknown>>;
 type Future = { readonly answer: StubAnswer | null };
 
-/** Maximum time in milliseconds for which the server keeps a poll open. */
+/** Maximum time in milliseconds that the server keeps a poll open. */
 const pollMs = 20;
 
 export class StubOperations {
