@@ -1,4 +1,4 @@
-// Tests adding base models by name and by file, as users do: commands add them while a server runs, the next start
+// Tests adding base models by name and by file, as users do. Commands add models while a server runs, the next start
 // serves them, jobs train on them, and a command removes them. The hub is a server on the loopback address.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";

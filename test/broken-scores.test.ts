@@ -1,6 +1,6 @@
-// Tests models whose forward pass overflows: a base model with such weights, and an adapter whose matrices are each
-// within bounds. Every request for such a model fails with an error that contains the model's name. Other requests to
-// the same engine are not affected.
+// Tests models whose forward pass overflows: a base model, and an adapter whose matrices are each within bounds. Every
+// request for such a model fails with an error that contains the model's name. Other requests to the same engine are
+// not affected.
 import assert from "node:assert/strict";
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

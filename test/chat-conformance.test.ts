@@ -1,5 +1,5 @@
-// Tests chat completions over HTTP with the requests of vLLM's own tests, on the built-in model: with the official
-// SDK, and with plain HTTP for fields that the SDK hides. Sampling, prompts and tools have separate tests.
+// Tests chat completions over HTTP with the requests of vLLM's own tests, on the built-in model. Uses the official SDK,
+// and plain HTTP for fields that the SDK hides. Sampling, prompts and tools have separate tests.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import OpenAI, { type APIError, BadRequestError, NotFoundError, UnprocessableEntityError } from "openai";

@@ -70,7 +70,7 @@ function rawRequest({ method, path, body, headers = {}, scheme = "Bearer" }: Val
   };
 }
 
-/** Returns one request for each operation, including those whose input is not JSON. */
+/** Returns one request for each operation, including operations whose input is not JSON. */
 async function oneOfEach(server: Server): Promise<readonly RawRequest[]> {
   const modelId = await registeredModel(server);
   const user = { role: "user", content: "Hi" };

@@ -1,5 +1,5 @@
-// Tests answers of the built-in model under structural tags at temperature 1, parsed independently by the test, and the
-// HTTP status of requests with invalid constraints.
+// Tests answers of the built-in model under structural tags at temperature 1, which the test parses independently. Also
+// tests the HTTP status of requests with invalid constraints.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { serverOfFile } from "./running-server.ts";

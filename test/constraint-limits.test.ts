@@ -1,5 +1,5 @@
-// Tests the cost limits of constraints over HTTP: a request that exceeds a limit is refused with status 400, naming
-// the limit and its value, and other requests are not affected.
+// Tests the cost limits of constraints over HTTP. A request that exceeds a limit is refused with status 400, and the
+// error names the limit and its value. Other requests are not affected.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { serverOfFile } from "./running-server.ts";

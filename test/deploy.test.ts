@@ -1,5 +1,5 @@
-// Checks the deployment files and their guides: every variable, path, port and time in them must exist in the server,
-// and each program that reads one of the files must accept it, if the program is installed.
+// Checks the deployment files and their guides. Every variable, path, port and time in them must exist in the server.
+// Each program that reads one of the files must accept it, if the program is installed.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

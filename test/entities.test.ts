@@ -44,8 +44,8 @@ function registeredRoutes({ server }: World): readonly string[] {
 }
 
 /**
- * Returns an answer in a form that can be compared with other answers: without the parts that differ between any two
- * requests, and with placeholders in place of the names of objects.
+ * Returns an answer in a form that can be compared with other answers. Leaves out the parts that differ between any two
+ * requests, and replaces the names of objects by placeholders.
  */
 function comparable({ statusCode, headers, body }: LightMyRequestResponse, things: Things): string {
   const { date: _, ...rest } = headers;

@@ -1,5 +1,5 @@
-// Tests exporting a trained version and importing it again: merged, as a model that a server serves as a base, and as
-// an adapter. Log-probabilities stay the same up to the precision of the formats.
+// Tests exporting a trained version and importing it again. It is exported as a merged model, which a server serves as
+// a base, and as an adapter. Log-probabilities stay the same up to the precision of the formats.
 import assert from "node:assert/strict";
 import { cpSync, mkdtempSync, readdirSync, rmSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -40,7 +40,7 @@ function baseInFloat32(): string {
 
 const base = baseInFloat32();
 const flags = ["--built-in-model", "off", "--engine-threads", "1"];
-/** A base whose projections are fused and come from a GGUF file. A file with 4-bit weights would do as well. */
+/** A base with fused projections from a GGUF file. A file with 4-bit weights would do as well. */
 const ggufBase = "gguf=test/fixtures/gguf/phi3.gguf";
 const server = serverOfFile({ flags: [...flags, "--model", `base=${base}`, "--model", ggufBase] });
 

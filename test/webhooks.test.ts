@@ -79,7 +79,7 @@ test("the receiver of docs/guides/webhooks.md accepts only authentic events", as
   await hook(server, url, { secret });
   await write(server, "a", "b");
   assert.equal(await program.line(/^feedback\.created/), 'feedback.created ["a","b"]');
-  // Waits for the delivery of the other webhook, whose secret differs from the receiver's.
+  // Waits for the delivery to the other webhook, whose secret differs from the receiver's.
   for (;;) {
     const { body } = await call(server, "GET", `/v1/preview/webhooks/${other.id}/deliveries`);
     const [{ attempts, state }] = body.data;

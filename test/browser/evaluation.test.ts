@@ -1,5 +1,5 @@
-// Tests in a real browser how a reader finds out whether a version is better than an earlier one: the table of an
-// evaluation, the answers behind a cell with their differing words, and pinning the better version.
+// Tests in a real browser how a reader finds out whether a version is better than an earlier one. The steps are the
+// table of an evaluation, the answers behind a cell with their differing words, and pinning the better version.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Hone } from "../../src/apps/client/hone.ts";

@@ -111,7 +111,7 @@ export async function allFaults(page: Page): Promise<readonly string[]> {
 async function violations(
   page: Page,
 ): Promise<readonly { readonly isSerious: boolean; readonly text: string }[]> {
-  // Evaluated by the browser's debugger, to which the content security policy does not apply.
+  // Runs through the browser's debugger, to which the content security policy does not apply.
   await page.evaluate(axeSource());
   const found = await page.evaluate(async () => {
     const { axe } = globalThis as unknown as { readonly axe: { run(): Promise<AxeResults> } };

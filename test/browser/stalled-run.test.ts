@@ -1,5 +1,5 @@
-// Tests in a real browser how a reader finds out why a run stopped learning: from overlaid curves to a round's groups,
-// what the round skipped, and a trajectory with its token probabilities.
+// Tests in a real browser how a reader finds out why a run stopped learning. The steps are overlaid curves, a round's
+// groups, what the round skipped, and a trajectory with its token probabilities.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Hone } from "../../src/apps/client/hone.ts";

@@ -1,5 +1,5 @@
-// Tests in a real browser how a user starts training jobs: on an uploaded file that is previewed first, and again on
-// the data of an earlier job with other settings.
+// Tests in a real browser how a user starts training jobs: on an uploaded file after a preview, and again on the data
+// of an earlier job with other settings.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Hone } from "../../src/apps/client/hone.ts";

@@ -1,5 +1,5 @@
-// Finds the tests for each field of a chat request: those that use it over HTTP and whose title has the field in
-// backquotes. Returns them as a list, and as the page docs/reference/chat-fields.md.
+// Finds the tests for each field of a chat request. Such a test uses the field over HTTP, and its title has the field
+// in backquotes. Returns the tests as a list, and as the page docs/reference/chat-fields.md.
 import { readdirSync, readFileSync } from "node:fs";
 import { chatRequestSchema } from "../../src/api/wire/chat/chat-request.ts";
 

@@ -11,7 +11,10 @@ function filesIn(folder: string, extension: string): readonly string[] {
     .filter((path) => path.endsWith(extension));
 }
 
-/** Excludes the model card: it is a template whose links are relative to models/hone-tiny, to which it is written. */
+/**
+ * Excludes the model card. It is a template that is written to models/hone-tiny, and its links are relative to that
+ * folder.
+ */
 const isPage = (path: string): boolean => !path.endsWith("/model-card.md");
 
 test("every link between pages of the repository leads to an existing file and heading", () => {

@@ -1,4 +1,4 @@
-// Runs the code blocks of a page in order, in one folder and next to one server, as a reader who copies them would.
+// Runs the code blocks of a page in order, in one folder and next to one server, like a reader who copies the blocks.
 import assert from "node:assert/strict";
 import { spawn, type ChildProcess } from "node:child_process";
 import {

@@ -1,6 +1,6 @@
 // Uses QEMU's user mode to test kernels for processors other than this machine's: one with AVX2 but without VNNI, and
-// one without AVX2. A full run also tests the engine. Without the emulator these tests are skipped, which
-// scripts/test.js reports in its last line.
+// one without AVX2. A full run also tests the engine. Without the emulator, these tests are skipped, and
+// scripts/test.js says so in its last line.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";

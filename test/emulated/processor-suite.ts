@@ -1,6 +1,6 @@
 // Run by emulated.test.ts on an emulated processor: tests its kernels, and the engine at each precision. The arguments
-// are the 8-bit codes whose sums are exact on that processor, and the precisions. Since an emulator is about fifty
-// times slower than a processor, this covers only recorded answers, and bit-equal results in and outside a batch.
+// are the 8-bit codes whose sums are exact on that processor, and the precisions. An emulator is about fifty times
+// slower than a processor, so this covers only recorded answers, and bit-equal results in and outside a batch.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-// Modes in which the engine computes a request; none may change a bit of its answer. A new way of computing in the
+// Modes in which the engine computes a request. No mode may change a bit of the answer. A new way of computing in the
 // engine's loop needs an entry here.
 import type { AdapterReference, GenerationRequest } from "../../src/base/domain/generation.ts";
 import { systemClock, type Clock } from "../../src/base/domain/clock.ts";

@@ -51,7 +51,9 @@ export interface ExactnessReport {
 /** Adapter ranks below and above the rank at which an adapter's form changes. */
 const adapterRanks = [4, 40];
 
-/** Sends all requests in every mode, one mode after the other. Yields each mode's report as soon as it is complete. */
+/**
+ * Sends all requests in every mode, one mode after the other. Yields the report of a mode as soon as it is complete.
+ */
 export async function* checkExactness(options: ExactnessOptions): AsyncGenerator<ExactnessReport, void> {
   const { model, precision, count, seed, threads, promptLengthMax, only = "" } = options;
   const folder = mkdtempSync(join(tmpdir(), "hone-exact-"));

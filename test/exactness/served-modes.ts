@@ -1,5 +1,5 @@
-// Modes in which a server gets the same chats; none may change a bit of the answers. A new server setting that changes
-// the computation needs an entry here.
+// Modes in which a server gets the same chats. No mode may change a bit of the answers. A new server setting that
+// changes the computation needs an entry here.
 
 export interface ServedMode {
   readonly name: string;

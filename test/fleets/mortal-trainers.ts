@@ -76,8 +76,8 @@ export async function startMortalTrainers(options: MortalTrainersOptions): Promi
 }
 
 /**
- * Returns a function that makes the trainer fail, with each of these faults in turn: the process ends before or after a
- * request, hangs until it is killed, or is down for a while.
+ * Returns a function that makes the trainer fail. It uses each of these faults in turn: the process ends before or
+ * after a request, hangs until it is killed, or is down for a while.
  */
 function illnesses(
   { soundCount, random }: MortalTrainersOptions,

@@ -25,7 +25,7 @@ export function faultsOf(answer: RawAnswer, method: string): readonly string[] {
 }
 
 /**
- * Returns descriptions of the faults of an answer that was cut off; empty if the data was deleted meanwhile.
+ * Returns descriptions of the faults of an answer that was cut off. There are none if the data was deleted meanwhile.
  *
  * @param statusNow status of the same request when sent again; null if the request reads no data
  */

@@ -1,4 +1,4 @@
-// JSON as a tree that can be written in ways that JSON.stringify cannot produce: duplicate keys, numbers beyond
+// JSON as a tree that can be written in ways that JSON.stringify cannot produce: with duplicate keys, numbers beyond
 // doubles, and text that is not JSON.
 import type { Random } from "../../src/base/domain/random.ts";
 

@@ -1,5 +1,5 @@
 // Values, names and texts that often cause errors, each in the form in which it is sent. Long texts repeat one marker,
-// so that an answer which repeats such a text can be recognized.
+// so a check can recognize an answer that repeats such a text.
 import type { Random } from "../../src/base/domain/random.ts";
 
 /** Text that is repeated to make long texts. */

@@ -1,5 +1,5 @@
-// Tests that a row gets the same numbers from the runner in any call, to the last bit: with any other rows, any other
-// prompt parts, and any division of a prompt into parts.
+// Tests that a row gets the same numbers from the runner in any call, to the last bit. Other rows, other prompt parts,
+// and the division of a prompt into parts must not matter.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -72,7 +72,7 @@ function laneOf(runner: ModelRunner, slotCount: number): KvLane {
   return lane;
 }
 
-/** Computes prompts, and one token after each: each by itself, and in batches of every size. */
+/** Computes prompts, and one token after each prompt: first each row by itself, then in batches of every size. */
 async function checkBatches(runner: ModelRunner, adapter: LoadedAdapter | null, what: string): Promise<void> {
   const promptOf = (row: number): readonly number[] => [row, (3 * row + 1) % 64, (row * row) % 64];
   /** Computes rows together; returns the scores of each prompt and of one token after it. */

@@ -34,7 +34,9 @@ import { openStores, type Stores } from "./stores.ts";
 import { createPostgres, type PostgresDatabase, withoutPostgres } from "./testing/postgres-databases.ts";
 import { searchSeeds } from "../../base/domain/testing/search.ts";
 
-/** Connections that tests share one after the other, because opening one takes longer than most tests. */
+/**
+ * Connections that several tests use, one after the other, because opening a connection takes longer than most tests.
+ */
 class KeptConnections {
   readonly #open: () => Promise<Stores>;
   readonly #opened = new Set<Stores>();

@@ -12,7 +12,7 @@ import { silentLogger } from "../../base/telemetry/testing/silent-logger.ts";
 import { ServerLease } from "./server-lease.ts";
 import { jobSettings } from "./settings.ts";
 
-/** @param reached wraps the server store for those servers whose leases `newLease` creates */
+/** @param reached wraps the server store that `newLease` gives to its servers */
 async function open(t: TestContext, reached: (servers: ServerStore) => ServerStore = (servers) => servers) {
   const clock = new FakeClock();
   const { servers } = await storesInMemory();

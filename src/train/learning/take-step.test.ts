@@ -1,4 +1,4 @@
-// Tests the steps of learning on stores in memory, with models that a test scripts: an unreachable judge, replies of
+// Tests the steps of learning, with in-memory stores and models that a test scripts: an unreachable judge, replies of
 // users, and the choice of the data to train on.
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// Several readers that share a read budget: the order in which they run, and the bytes that they hold.
+// Tests the order in which several readers that share a read budget run, and the number of bytes that they hold.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ReadBudget, type ReadShare } from "./read-budget.ts";

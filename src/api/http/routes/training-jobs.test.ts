@@ -501,8 +501,8 @@ test("refuses a job that the server's trainer does not support on arrival, with 
   const rounded = { ...job, experimental_config: { base_precision: "int8" } };
   await refuses(server, rounded, [["experimental_config.base_precision", precision]]);
   assert.equal((await post(server, job)).statusCode, 200);
-  // The fake job creates a version whose training state was written by the embedded trainer, which the remote trainer
-  // cannot continue.
+  // The fake job creates a version whose training state comes from the embedded trainer. The remote trainer cannot
+  // continue from that state.
   await playJob(server, { step: 1 });
   await refuses(server, job, [
     ["model_id", /adapter of which the trainer .* remote, keeps no state.* Train a new model/],

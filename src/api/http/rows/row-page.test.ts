@@ -1,4 +1,5 @@
-// Tests that a page of rows ends at a number of rows, at a size, or after a number of bytes has been searched for rows.
+// Tests that a page of rows ends after a number of rows, at a size in bytes, or after a number of bytes has been
+// searched.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { rowPage } from "./row-page.ts";

@@ -32,8 +32,7 @@ export async function run(
 }
 
 /**
- * Starts a server with a trained model, and returns the environment variables with which commands access it as a
- * member.
+ * Starts a server with a trained model. Returns the environment variables that give commands access to it as a member.
  */
 export async function listening(t: TestContext) {
   const server = await fakeServer();

@@ -9,8 +9,8 @@ import { fetchFrom } from "../testing/fake-fetch.ts";
 import { AnnotationSession } from "./annotation-session.ts";
 
 /**
- * Creates a queue with one item, whose leases last 600 s. Returns the queue, a function that starts sessions, and one
- * that lets time pass.
+ * Creates a queue with one item, whose leases last 600 s. Returns the queue, a function that starts sessions, and a
+ * function that lets time pass.
  */
 async function queueOfOne() {
   const server = await queueServer();

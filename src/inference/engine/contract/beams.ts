@@ -32,7 +32,7 @@ interface BeamCase extends ShortRequest {
   readonly maxTokens: number;
 }
 
-/** Runs beam search by its definition: in each step, asks the engine for one token after each prefix. */
+/** Runs beam search by its definition: in each step, asks the engine for the next token after each prefix. */
 async function searchByAsking(
   engine: Engine,
   { beams, maxTokens, minTokens = 0, stopTokenIds = [], adapter: own = null, sampling = {} }: BeamCase,

@@ -1,5 +1,6 @@
-// Runs the contract tests on every engine of this project: the embedded one (in this process), the naive reference
-// engine, one that is loaded on demand, and engines over HTTP, with vLLM's features and with only sampling.
+// Runs the contract tests on every engine of this project: the embedded engine (in this process), the naive reference
+// engine, an engine that is loaded on demand, and two engines over HTTP. One of these two has all of vLLM's features,
+// the other only sampling.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

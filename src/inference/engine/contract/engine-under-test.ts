@@ -56,8 +56,8 @@ export interface Rounding {
   /** The engine's greedy answer to the recorded prompt. */
   readonly answer: readonly number[];
   /**
-   * Maximum mean difference of log-probabilities from those of the reference implementation. Also the maximum
-   * difference between the log-probabilities of one token in a prompt and in an answer.
+   * Maximum mean difference between the engine's log-probabilities and those of the reference implementation. Also the
+   * maximum difference between a token's log-probability in a prompt and in an answer.
    */
   readonly logprobTolerance: number;
 }

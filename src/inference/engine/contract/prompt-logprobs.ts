@@ -1,4 +1,4 @@
-// Contract tests of a prompt's log-probabilities: they equal those of the reference implementation and those of the
+// Contract tests of a prompt's log-probabilities. They equal those of the reference implementation, and those of the
 // same tokens in answers, in combination with any other parameter.
 import assert from "node:assert/strict";
 import { test } from "node:test";

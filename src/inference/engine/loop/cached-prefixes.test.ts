@@ -250,7 +250,7 @@ const numbersOf = (transcript: Transcript) => ({
 });
 
 /**
- * Runs requests that arrive at random times, some of which are aborted. Each result must equal that of the request by
+ * Runs requests that arrive at random times, and aborts some of them. Each result must equal that of the request by
  * itself.
  */
 const checkSchedule = async (runner: ModelRunner, seed: number): Promise<number> => {

@@ -7,7 +7,7 @@ const load = (rowCount: number, prefillCount: number): OwnerLoad => ({ rowCount,
 /**
  * Checks the time that prompts may take in a step whose rows take 10 ms.
  *
- * @param expected the time as a multiple of these 10 ms
+ * @param expected maximum time for prompts, as a multiple of 10 ms
  */
 const check = (owners: readonly OwnerLoad[], expected: number): void =>
   assert.equal(promptMsMax(10, owners), 10 * expected);

@@ -22,7 +22,7 @@ async function openRunner(folder = modelFolder): Promise<ModelRunner> {
   return createGraphRunner({ config, weights, threads: 1, adapterCountMax: 1 });
 }
 
-/** Models whose sequences have states besides keys and values. */
+/** Models whose sequences have further states besides keys and values. */
 const withStates = ["lfm2", "lfm2-biases", "qwen3.5", "qwen3.5-moe", "granite4-hybrid", "nemotron-h"];
 
 test("a repeatedly preempted answer is the same to the last bit", async () => {

@@ -1,6 +1,6 @@
-// Compares the step loop over a real model with the naive engine. For any arrival times, limits and other requests, a
-// request must get the answer that the naive engine computes for it. The scores of the two engines differ in their last
-// digits, but no draw of these requests is so close that these digits decide it.
+// Compares the step loop over a real model with the naive engine. A request must get the naive engine's answer for any
+// arrival times, limits and other requests. The scores of the two engines differ in their last digits, but no draw of
+// these requests is so close that these digits decide it.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

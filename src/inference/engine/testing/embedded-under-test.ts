@@ -53,8 +53,8 @@ export function embeddedEngine({
 const toleranceOf = { "8": 0.1, "4": 1 } as const;
 
 /**
- * Returns the engine with rounded weights. Must be called before a test is registered: this function waits for the
- * engine's answers, and registered tests start as soon as a module waits.
+ * Returns the engine with rounded weights. This function waits for the engine's answers, and registered tests start as
+ * soon as a module waits. Call it before any test is registered.
  */
 export async function roundedUnderTest(cacheFolder: string, bits: "8" | "4"): Promise<EngineUnderTest> {
   const make = (waitingCountMax: number, folder?: string): LocalEngine =>

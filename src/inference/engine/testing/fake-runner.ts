@@ -1,6 +1,5 @@
 // A fake runner for tests. The next token's scores are a hash of the whole history, which the runner reads back from
-// the cache, so a slot that was moved, copied or grown wrongly changes the tokens. Optionally, the runner also keeps
-// the hash of the history as a state, and checks it.
+// the cache. A slot that was moved, copied or grown wrongly therefore changes the tokens.
 import { assert } from "../../../base/domain/assert.ts";
 import type { AdapterReference } from "../../../base/domain/generation.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";

@@ -1,5 +1,5 @@
-// For contract tests: an engine that forwards requests over HTTP to another engine of any kind, like a remote engine.
-// It offers only the given features, is not exact, and knows adapters by the names under which they were loaded.
+// For contract tests: an engine that, like a remote engine, forwards requests over HTTP to another engine. It offers
+// only the given features, is not exact, and knows adapters by the names under which they were loaded.
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

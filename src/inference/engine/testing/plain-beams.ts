@@ -1,5 +1,5 @@
-// Beam search by its definition: keeps every hypothesis as a separate list, keeps all complete answers, and always
-// continues up to the last token. The engine's search is compared with it. Only for tests.
+// Beam search by its definition, for comparison with the engine's search. It keeps every hypothesis as a separate list,
+// keeps all complete answers, and always continues up to the last token. Only for tests.
 import type { FinishReason, GeneratedToken, GenerationRequest } from "../../../base/domain/generation.ts";
 
 export interface PlainAnswer {

@@ -1,5 +1,5 @@
-// Tests versions over a base with fused projections (test/fixtures/goldens/models/phi3), with an adapter made by PEFT:
-// export as a merged model, and import of adapters.
+// Tests versions over a base with fused projections (test/fixtures/goldens/models/phi3), with an adapter that PEFT
+// made. Covers the export as a merged model, and the import of adapters.
 import assert from "node:assert/strict";
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,6 +1,5 @@
-// Random latencies of a vLLM server's tokens, from a recorded distribution: vLLM's own benchmark of Llama 3.1 8B in
-// bfloat16 on one H200, with ShareGPT prompts at four per second. The latencies are log-normal, with the recorded
-// median and 99th percentile.
+// Random latencies of a vLLM server's tokens, drawn from a log-normal distribution. Its median and 99th percentile are
+// from vLLM's own benchmark of Llama 3.1 8B in bfloat16 on one H200, with ShareGPT prompts at four per second.
 import type { Random } from "../../../base/domain/random.ts";
 
 /** Draws random latencies in milliseconds. */

@@ -1,4 +1,4 @@
-// For tests: artifacts in memory that behave like those in a remote store. Files that were read stay in a folder for as
+// For tests: artifacts in memory that behave like artifacts in a remote store. Files that were read stay in a folder as
 // long as the store exists.
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -1,5 +1,5 @@
 // Tests a process that is killed while it fills a database from a copy: at the first row, midway, or just before the
-// commit. None of its rows remain, and the next fill succeeds. The copy is from SQLite to PostgreSQL, or in the other
+// commit. None of its rows remain, and the next fill succeeds. Copies from SQLite to PostgreSQL, and in the other
 // direction.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";

@@ -43,7 +43,7 @@ async function checkQueries(connection: Connection, queryCount: number): Promise
   for (let start = 0; start < drawn.length; start += 250) {
     const chunk = drawn.slice(start, start + 250);
     const [author] = chunk;
-    // Every second chunk is stored as a batch, in which all records have the same author.
+    // Every second chunk is stored as a batch. All records of a batch have the same author.
     const written = start % 500 === 0 ? chunk : chunk.map((record) => ({ ...record, ...authorOf(author) }));
     if (start % 500 === 0) await stores.feedback.create(written);
     else assert.ok(await stores.feedback.createBatch(batchOf(stores.feedback, written), authorOf(author)));

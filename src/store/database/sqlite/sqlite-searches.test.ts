@@ -1,5 +1,5 @@
-// Tests searches in a SQLite file: the database cancels them when their time runs out, and searches of one entity do
-// not block those of another.
+// Tests searches in a SQLite file. The database cancels searches whose time runs out, and searches of one entity do not
+// block those of another entity.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,5 @@
-// Fixtures of the trainer contract: a data folder, a starting point that every trainer supports, calls with new ids,
-// and a way to read a trainer's adapter by exporting it.
+// Helpers of the trainer contract: a data folder, a starting point that every trainer supports, calls with new ids, and
+// a way to read a trainer's adapter by exporting it.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -159,8 +159,8 @@ function assertGradients(name: string, gradients: ReadonlyMap<string, Float32Arr
 }
 
 /**
- * Asserts that each entry is within 1e-5 of the reference, except entries whose first gradient is too small for
- * float32: Adam amplifies the rounding error of such a gradient. Even the reference's gradients differ from double
+ * Asserts that each entry is within 1e-5 of the reference. Skips entries whose first gradient is too small for float32,
+ * because Adam amplifies the rounding error of such a gradient. Even the reference's gradients differ from double
  * precision by 2.3e-6 of the largest one.
  */
 function assertFinalAdapter(matrices: ReadonlyMap<string, Float32Array>): void {

@@ -1,5 +1,5 @@
-// Tests that a divided pack contains each row once, in parts of similar cost, and that a pack is divided only if that
-// is faster.
+// Tests that a divided pack contains each row once, that its parts have similar cost, and that a pack is divided only
+// if that is faster.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../base/domain/random.ts";

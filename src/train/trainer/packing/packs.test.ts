@@ -1,5 +1,5 @@
-// Tests that packs contain each row once, within the token limit and with rows of similar length, and that layouts
-// assign the right position to each token.
+// Tests that packs contain each row once, stay within the token limit, and have rows of similar length. Also tests that
+// layouts assign the right position to each token.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../base/domain/random.ts";

@@ -10,8 +10,8 @@ import type { ForwardOptions, Trainer, TrainingSequence } from "../trainer.ts";
 import { comparePrecision, type DifferenceMemory, type PrecisionDifference } from "./base-precision.ts";
 
 /**
- * Compares the two precisions on sequences of 100 tokens, of which the last two are trained on. Quantization changes
- * the log-probability of one of the two by 0.1 nats, of the other by `larger`.
+ * Compares the two precisions on sequences of 100 tokens, whose last two tokens are trained on. Quantization changes
+ * the log-probability of one of these two by 0.1 nats, and of the other by `larger`.
  */
 async function check(
   larger: number,

@@ -36,7 +36,7 @@ function trainersOf(kind: ServerKindName): MakeTrainers {
 }
 
 const others = serverKindNames.filter((kind) => kind !== "skyrl-jax");
-// Checks one kind of server that computes the mean of the losses, and one of the kinds that compute their sum.
+// Checks the one kind of server that computes the mean of the losses, and one of the kinds that compute the sum.
 for (const kind of ["skyrl-jax", ...searchedOf(others, 1, "kinds of servers")] as const)
   checkTrainer(`a Tinker server, ${kind}`, trainersOf(kind), searchedOf(losses, 1, kind));
 

@@ -1,6 +1,6 @@
-// For tests: a loopback server with the API of the Hugging Face hub, according to its library and documentation:
-// look-up of a revision, the file tree in pages, ranges of files, and redirects to a store of large files. Tests can
-// make single requests fail.
+// For tests: a loopback server with the API of the Hugging Face hub, according to its library and documentation. It has
+// revisions, file trees in pages, ranges of files, and redirects to a store of large files. Tests can make single
+// requests fail.
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

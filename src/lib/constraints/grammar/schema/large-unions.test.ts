@@ -62,7 +62,7 @@ test("compiles a choice of ten thousand strings", () => {
 const indexes = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index);
 const byName = (entries: readonly (readonly [string, Json])[]): Json => Object.fromEntries(entries);
 
-/** Returns a schema of objects in which the value of a tag determines the other properties. */
+/** Returns a schema of objects in which the value of one property, the tag, determines the other properties. */
 function conditions(
   caseCount: number,
   changed: { readonly asks: boolean; readonly isClosed: boolean },

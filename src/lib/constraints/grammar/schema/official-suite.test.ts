@@ -32,7 +32,7 @@ const refused = JSON.parse(readFileSync(`${folder}/refused.json`, "utf8")) as Re
 >;
 
 /**
- * Strings that are valid for their format, but that Hone never allows: leap seconds outside UTC, and email addresses
+ * Strings that are valid for their format, but that Hone never generates: leap seconds outside UTC, and email addresses
  * that few mail servers accept.
  */
 const unwritten: readonly string[] = [

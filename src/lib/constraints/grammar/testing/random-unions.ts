@@ -71,7 +71,7 @@ const keyword: fc.Arbitrary<JsonObject> = fc.oneof(
 );
 
 /**
- * Returns the keywords if, then and else: a value that matches `on` must match `wanted`, and any other value must match
+ * Returns the keywords if, then and else. A value that matches `on` must match `wanted`, and any other value must match
  * `other`. Omits a keyword whose schema is null.
  */
 export function conditional(on: Json, wanted: Json, other: Json = null): JsonObject {

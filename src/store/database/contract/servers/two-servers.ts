@@ -84,8 +84,8 @@ class ServerOnStores {
  */
 export function checkTwoServers(makeStorage: MakeStorage, seeds: readonly number[]): void {
   /**
-   * Returns two servers that have not started, on a database with a model `m` that has the jobs `m1` and `m2`, and a
-   * model `n` that has the job `n1`.
+   * Returns two servers that have not started. Their database has a model `m` with the jobs `m1` and `m2`, and a model
+   * `n` with the job `n1`.
    */
   const twoServers = async (...[context]: Parameters<MakeStorage>) => {
     const [stores, other] = await openTwice(makeStorage, context);

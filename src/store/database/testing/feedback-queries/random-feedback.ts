@@ -1,5 +1,5 @@
-// For tests: random feedback with unusual content, such as values of every type under the same names, texts that look
-// like patterns, numbers beyond exact integers, and names that look like paths.
+// For tests: random feedback with unusual content. Examples are values of every type under the same name, texts that
+// look like patterns, numbers beyond exact integers, and names that look like paths.
 import type { FeedbackRecord } from "../../../../base/domain/feedback.ts";
 import type { Random } from "../../../../base/domain/random.ts";
 import type { Json, JsonObject } from "../../../../base/domain/text/json.ts";

@@ -1,6 +1,6 @@
-// A trainer that computes nothing itself: like the client of a training service, it sends a message for each call and
-// polls a future. Shows that the trainer contract can be implemented remotely. Shows also how jobs handle a trainer
-// that accepts no adapters, cannot compute the base model and is not repeatable.
+// A trainer that computes nothing itself. Like the client of a training service, it sends a message for each call and
+// polls a future. It shows that the trainer contract can be implemented remotely, and how jobs handle a trainer that
+// accepts no adapters, cannot compute the base model and is not repeatable.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
