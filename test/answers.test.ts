@@ -1,5 +1,5 @@
-// A sample of tools/bench/answers.ts: the built-in model's finished answers are valid at any temperature, under
-// schemas written by zod, pydantic or a random generator.
+// A sample of tools/bench/answers.ts. The built-in model's finished answers are valid at any temperature, under schemas
+// written by zod, pydantic or a random generator.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { families } from "./answers/schema-families.ts";

@@ -1,5 +1,5 @@
-// Requests as Claude Code sends them, based on published recordings: members, blocks, headers and schemas are those of
-// the recordings; the texts are shorter and written for these tests.
+// Requests as Claude Code sends them, based on published recordings. Members, blocks, headers and schemas are those of
+// the recordings. The texts are shorter and written for these tests.
 
 /** Headers of a request within a session. */
 export const claudeCodeHeaders = {

@@ -102,7 +102,7 @@ test("an answer that must be one of several calls is one of them", async () => {
     response_format: { type: "structural_tag", format },
   })) {
     assert.equal(finish, "stop", content);
-    // The separator does not matter for a single call, so this is a character that no JSON contains.
+    // The separator does not matter for a single call, so the test passes a character that no JSON contains.
     const [name] = callsIn(content, "\0");
     names.add(name);
   }

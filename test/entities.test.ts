@@ -82,8 +82,8 @@ interface Answer {
 }
 
 /**
- * Sends attempts on every route with the things of each owner, and checks the answers. If there are many spellings,
- * sends a sample of them; also sends one GET attempt as HEAD.
+ * Sends attempts on every route with the things of each owner, and checks the answers. If an attempt has many
+ * spellings, sends a sample of them. Also sends one GET attempt as HEAD.
  */
 async function sendAll(
   sender: Sender,

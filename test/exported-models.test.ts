@@ -70,7 +70,7 @@ async function hone(...words: readonly string[]): Promise<string> {
 let training: Promise<number | null> | undefined;
 const trained = (): Promise<number | null> => (training ??= train("p/m"));
 
-/** Trains a model by one step, and registers it if it is new; returns the number of the new version. */
+/** Trains a model by one step. Registers the model first if it is new. Returns the number of the new version. */
 async function train(name: string, base = "base"): Promise<number | null> {
   const { url, apiKey } = server();
   const client = new Hone({ baseUrl: url, apiKey });

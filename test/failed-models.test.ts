@@ -1,5 +1,5 @@
 // Tests base models that cannot be loaded, each for a different reason, on a server that also has working models. The
-// working models are served, and every request for a broken one gets the reason. The server exits only if no model
+// working models are served, and every request for a broken model gets the reason. The server exits only if no model
 // works.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";

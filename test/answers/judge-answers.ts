@@ -1,5 +1,5 @@
-// Requests answers constrained by schemas from a running server, and judges each finished one: it must be JSON and
-// valid according to a third-party validator.
+// Requests answers from a running server, with schemas as constraints. Each finished answer must be JSON, and valid
+// according to a third-party validator.
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import type { Json } from "../../src/base/domain/text/json.ts";

@@ -87,8 +87,7 @@ test(
     assert.deepEqual(states, ["completed", "skipped", "unstarted"]);
     await close();
 
-    // A second person, with the same API key, also answers the first item, which already has an answer of the first
-    // person.
+    // A second person, with the same API key, also answers the first item, which the first person has already answered.
     const second = await openPage(server, { at: `#/queues?project=${encodeURIComponent(project_id)}` });
     await second.page.getByLabel("Annotate as").fill("bob");
     await second.page.keyboard.press("Enter");

@@ -116,8 +116,8 @@ function withAdapters(step: number, adapters: readonly AdapterReference[]): read
 }
 
 /**
- * Occasionally returns requests with better priority, which preempt running requests for a few steps. There are so few
- * of them that a preempted request makes progress between two of them, although its tokens must be computed again.
+ * Occasionally returns requests with a better priority, which preempt running requests for a few steps. They are rare
+ * enough that a preempted request makes progress between two of them, although its tokens must be computed again.
  */
 function betterOnes(step: number): readonly GenerationRequest[] {
   return step % 45 === 4 ? [requestOf([5, 1 + (step % 400)], { choiceCount: 3, maxTokens: 3 })] : [];

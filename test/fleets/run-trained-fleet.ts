@@ -144,8 +144,8 @@ class TrainedFleet {
         dataFolder: join(this.#folder, `hone-${index}`),
         flags: flagsOf({ urls, databaseUrl, blobs: this.#blobs, trainer: address }),
         limits: {
-          // Short interval, so that a hanging replica is detected soon; long timeout for the first token, since all
-          // processes share one machine.
+          // The interval is short, so that a hanging replica is detected soon. The timeout for the first token is long,
+          // because all processes share one machine.
           remote: { lookSeconds: 0.2, firstTokenSeconds: 10, adaptersMax: 1000 },
           jobs: { leaseMs: 20_000, backoffMs: 100, backoffMsMax: 1000, concurrency: 2 },
         },
@@ -224,7 +224,7 @@ class TrainedFleet {
     return this.#versions[this.#random.index(this.#versions.length)];
   }
 
-  /** Runs a model's jobs one after the other. From then on, clients also request the version of each job. */
+  /** Runs a model's jobs one after the other. After each job, clients also request the version that it made. */
   async #train(name: string, jobCount: number): Promise<void> {
     const registered = await callOf(this.#server, "POST", "/v1/preview/models", {
       body: { project: "p", name, base_model: "big" },

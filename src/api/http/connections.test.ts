@@ -93,7 +93,7 @@ test("closes no connection with a key for one without", async (t) => {
 
 /**
  * Opens 60 connections, then sends the request on all of them at the same time. Returns the order in which they were
- * answered, and the maximum number of answers in one round of the event loop.
+ * answered, and the maximum number of answers in one iteration of the event loop.
  */
 async function answersInOrder(
   server: Server,

@@ -1,4 +1,5 @@
-// Tests that a long answer is produced only as fast as the client reads it, and ends if the client stops reading.
+// Tests that a long answer is produced only as fast as the client reads it, and that it ends if the client stops
+// reading.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { pacedStream } from "./paced-answer.ts";

@@ -219,7 +219,10 @@ test("reports damaged, missing and surplus files", async (t) => {
   });
 });
 
-/** Kinds of entries that are not plain files: a name, a function that creates one, and a pattern of its description. */
+/**
+ * Kinds of entries that are not plain files. Each has a name, a function that creates such an entry, and a pattern that
+ * its description matches.
+ */
 const otherKinds: readonly (readonly [string, (path: string) => unknown, RegExp])[] = [
   ["a named pipe", (path) => execFileSync("mkfifo", [path]), /is a named pipe/],
   ["a link to the same bytes", (path) => linkToCopy(path), /is a symbolic link/],

@@ -1,5 +1,5 @@
-// Checks that types of other vendors' clients are compatible with this client's: messages in chats, and answers in
-// trajectories. The test passes if it compiles.
+// Checks that types of other vendors' clients are compatible with this client's types: messages in chats, and answers
+// in trajectories. The test passes if it compiles.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type OpenAI from "openai";

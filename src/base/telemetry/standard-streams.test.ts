@@ -1,4 +1,4 @@
-// Tests of standard error as a pipe, a socket, a terminal and a file, with and without a reader that reads.
+// Tests of standard error as a pipe, a socket, a terminal and a file, with and without a process that reads it.
 import assert from "node:assert/strict";
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -9,7 +9,7 @@ import { test, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 
 const program = fileURLToPath(new URL("./testing/chatty-program.js", import.meta.url));
-/** These lines have about 1.5 MiB, more than fits into the buffer of the process and that of the kernel together. */
+/** These lines have about 1.5 MiB, which is more than the buffers of the process and the kernel can hold together. */
 const manyLines = 6000;
 
 function newFolder(t: TestContext): string {

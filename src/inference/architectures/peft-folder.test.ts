@@ -108,7 +108,10 @@ test("reads adapters of every initialisation that leaves the base's weights unch
     assert.equal(readLoraAdapter(changedAdapter({ init_lora_weights: init }), config).rank, 4);
 });
 
-/** Returns a pattern for the value that an error message names as unsupported: the option's value, or one inside it. */
+/**
+ * Returns a pattern for the value that an error message reports as unsupported: the option's value, or a value inside
+ * it.
+ */
 function faultOf(value: unknown): string {
   const shown = [value, ...(typeof value === "object" ? Object.values(value ?? {}) : [])];
   return shown.map((one) => JSON.stringify(one).replaceAll(/[[\]{}()|]/g, "\\$&")).join("|");

@@ -1,5 +1,5 @@
-// Tests limits of an answer that the request or the engine sets: sampling, token budget, beams, and features that the
-// engine lacks.
+// Tests limits of an answer that come from the request or the engine: sampling, token budget, beams, and features that
+// the engine lacks.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { constraintFeatures, constraintFeaturesOf } from "../../base/domain/generation.ts";
@@ -127,7 +127,7 @@ test("refuses more log-probabilities than an answer may have", async () => {
   assert.equal(error.code, "invalid");
   const [{ location, message: text }] = error.faults;
   assert.equal(location.join("."), "output.logprobs");
-  // The request asks for a million tokens, but only those up to the context length count.
+  // The request asks for a million tokens. Only the tokens up to the context length count.
   assert.match(
     text,
     /^`output.choices` and `stopping.maxTokens` allow 128 answers of 40\d\d tokens with 21 /,

@@ -23,8 +23,8 @@ import { recurrenceOf } from "../architectures/recurrent/recurrence.ts";
 const batchSizes = [1, 2, 3, 4, 8, 16, 33, 64];
 
 /**
- * Returns a model so wide that the runtime would divide the columns of its products among threads, and then sum in
- * another order.
+ * Returns a model so wide that the runtime would divide the columns of its products among threads. The runtime would
+ * then sum in another order.
  */
 function wideConfig(): ModelConfig {
   const config = {

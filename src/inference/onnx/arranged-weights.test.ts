@@ -1,5 +1,5 @@
-// Tests arranged weights that are mapped from a file: they change no result, they take no private memory, and
-// unsuitable files are not used.
+// Tests arranged weights that are mapped from a file. They change no result and take no private memory, and unsuitable
+// files are not used.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, readdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -89,7 +89,8 @@ test("reuses adapters that another engine loaded, and keeps the operator's", asy
   for (const id of ["m:2", "m:3", "m:4"]) assert.equal(await other.answer(adapter(id)), null);
   await until(() => stub.adapters.length === 3);
   assert.deepEqual([...stub.adapters].sort(), [nameOf("m:3"), nameOf("m:4"), "own-adapter"].sort());
-  // The other engine has unloaded this adapter without the first engine's knowledge, so the first must load it again.
+  // The second engine has unloaded this adapter, which the first engine does not know. The first engine must load it
+  // again.
   assert.equal(await answer(adapter("m:1")), null);
 });
 

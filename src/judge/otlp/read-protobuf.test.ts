@@ -14,7 +14,7 @@ function wrapped(field: number, content: Uint8Array): Uint8Array {
 
 const ids = [Buffer.alloc(16, 0xab), Buffer.alloc(8, 0xcd)];
 
-/** Returns a request with one span that has this attribute value. */
+/** Returns a request with one span. The span has an attribute with this value. */
 function requestWith(value: Uint8Array): Uint8Array {
   const attribute = new BinaryWriter()
     .tag(1, WireType.LengthDelimited)

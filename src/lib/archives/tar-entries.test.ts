@@ -1,4 +1,4 @@
-// Compares entries with those of tar's own reader, in archives with every kind of entry in any order.
+// Compares entries with those that tar's own reader finds, in archives with every kind of entry in any order.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";

@@ -1,5 +1,5 @@
-// Tests that the builder refuses shapes that do not fit, with a message, and that it leaves out repeated or redundant
-// operations.
+// Tests that the builder refuses shapes that do not fit, with an error message. Also tests that it leaves out repeated
+// or redundant operations.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { causalMask } from "./attention.ts";

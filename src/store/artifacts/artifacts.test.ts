@@ -45,8 +45,8 @@ checkArtifacts("bucket", (t) => {
 });
 
 /**
- * Records each path below `root` that is flushed from now on, and whether the artifact `put` already had its final name
- * at that time.
+ * Records each path below `root` that is flushed from now on. Also records whether the artifact `put` already had its
+ * final name at that time.
  */
 async function watchSyncs(t: TestContext, root: string, put: string): Promise<string[]> {
   const seen: string[] = [];

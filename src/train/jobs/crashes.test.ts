@@ -1,4 +1,4 @@
-// Tests servers that die before or after a random store call, together with lost attempts, cancelled jobs and orderly
+// Tests servers that die before or after a random store call. Also simulates lost attempts, cancelled jobs and orderly
 // restarts. In every order, each job ends once, and each success has exactly one version.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";

@@ -1,5 +1,5 @@
 // Tests attempts at a job: retries, waits until the machine can run the job, and what an attempt reports and keeps
-// meanwhile.
+// while it runs.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { present } from "../../base/domain/assert.ts";

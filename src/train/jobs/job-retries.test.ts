@@ -20,7 +20,7 @@ test("retries a failed job as a new job, the same one for repeated calls", async
   assert.equal(await retryOf(bench, queue, "a"), second);
   await bench.clock.advance(0);
   assert.equal(await bench.state(second), "failed");
-  // Retrying the first or the second job retries the last failed one, so both return the same new job.
+  // Retrying the first or the second job retries the last failed job. Both calls therefore return the same new job.
   const third = await retryOf(bench, queue, "a");
   assert.equal(await retryOf(bench, queue, second), third);
   await bench.clock.advance(0);

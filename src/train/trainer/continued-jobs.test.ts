@@ -16,7 +16,7 @@ function inCall(bench: Bench, kind: string, wanted: number): SeenEvents {
   return { noted: () => Promise.reject(death) };
 }
 
-/** Ways to lose an attempt at a job of three steps, each with the number of steps whose state was saved. */
+/** Ways to lose an attempt at a job of three steps. For each, the number of steps whose state was saved. */
 const deaths: readonly (readonly [when: string, kept: number, on: (bench: Bench) => SeenEvents])[] = [
   ["before the first step", 0, (bench) => inCall(bench, "forwardBackward", 1)],
   ["before the first step is reported", 0, () => atReport("stepped", 1)],

@@ -184,8 +184,8 @@ test("a batch knows the groups of its sequences, and its step uses the job's own
   await bench.run({ config: { learningRate: 0.02 }, input: { settings } });
   const [, , gradient, optimizer] = bench.trainers.calls;
   assert.ok(gradient.kind === "forwardBackward" && optimizer.kind === "optimStep");
-  // The forward pass before the first step omits trajectories whose reward is their group's mean, because they are not
-  // trained on.
+  // The forward pass before the first step omits trajectories that are not trained on, because their reward is their
+  // group's mean.
   const [, probe] = bench.trainers.calls;
   assert.ok(probe.kind === "forward");
   assert.equal(probe.data.length, 4);

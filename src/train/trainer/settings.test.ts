@@ -1,5 +1,5 @@
-// Tests the settings that are fixed when a job begins, so that they stay the same in all attempts, and the adapter
-// shape of its model.
+// Tests the settings that are fixed when a job begins, so that all attempts use the same. Also tests the adapter shape
+// of the job's model.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { AdapterWish } from "../../base/domain/model.ts";

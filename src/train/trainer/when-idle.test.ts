@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { FakeClock } from "../../base/domain/testing/fake-clock.ts";
 import { WhenIdle } from "./serial-calls.ts";
 
-/** Returns a bench in which one second without work counts as idle. */
+/** Returns a bench that counts as idle after one second without work. */
 function bench() {
   const clock = new FakeClock();
   const counts = { acts: 0 };

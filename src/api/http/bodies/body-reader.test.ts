@@ -1,4 +1,4 @@
-// Tests that large bodies, which a worker reads, get the same results as small ones, which the main thread reads.
+// Tests that large bodies, which a worker reads, give the same results as small bodies, which the main thread reads.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { LightMyRequestResponse } from "fastify";

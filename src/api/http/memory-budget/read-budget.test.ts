@@ -5,7 +5,7 @@ import { ReadBudget, type ReadShare } from "./read-budget.ts";
 
 const never = new AbortController().signal;
 
-/** Returns a budget of 100 bytes, and a list to which the name of each granted read is added. */
+/** Returns a budget of 100 bytes, and a list of the reads that were granted, by name. */
 function budget(limits: { readonly waitingMax?: number; readonly waitSeconds?: number } = {}) {
   const all = new ReadBudget({ bytesMax: 100, waitingMax: 10, waitSeconds: 60, ...limits });
   const granted: string[] = [];

@@ -1,5 +1,5 @@
-// For tests: checks an answer against the documented schema of its route. Clients must tolerate undocumented members,
-// but this check reports them as faults, because otherwise the documentation would become incomplete.
+// For tests: checks an answer against the documented schema of its route. Reports undocumented members as faults,
+// although clients must tolerate them, because otherwise the documentation would become incomplete.
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { assert } from "../../../base/domain/assert.ts";
 import type { ApiDocument, Media, Operation } from "./api-document.ts";

@@ -493,7 +493,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
   };
 }
 
-/** API document, created only once, because that is slow and the document is the same for every server. */
+/** API document. It is created only once, because creating it is slow and all servers have the same document. */
 let apiDocument: ApiDocument | undefined;
 
 function documentOf(app: FastifyInstance): ApiDocument {

@@ -1,4 +1,5 @@
-// Server for tests that need the real feedback service, such as one that refuses an id that exists.
+// Server for tests that need the real feedback service. An example is a test in which the service refuses an id that
+// exists.
 import { systemClock } from "../../../base/domain/clock.ts";
 import { createFeedbackService } from "../../../judge/feedback/feedback-service.ts";
 import { fakeServer } from "./fake-server.ts";

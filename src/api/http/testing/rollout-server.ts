@@ -11,7 +11,7 @@ export interface Created {
   readonly [name: string]: unknown;
 }
 
-/** Starts a server with one model, whose rollouts a test creates and records. */
+/** Starts a server with one model. Tests create and record rollouts of this model. */
 export async function rolloutServer(
   rolloutSettings: Partial<RolloutSettings> = {},
   auth: "on" | "off" = "on",

@@ -140,7 +140,7 @@ test("names the spans that it leaves out, in the encoding of the request, and st
   const message = "spanId must have 16 hexadecimal digits, not all zero";
   assert.deepEqual(answer.json(), { partialSuccess: { rejectedSpans: "1", errorMessage: message } });
   assert.equal((await callsOf("p")).length, 1);
-  // A request with one span whose ids are missing, encoded by hand.
+  // A request with one span whose ids are missing. It is encoded by hand.
   const binary = await post("/v1/traces", Buffer.from([0x0a, 4, 0x12, 2, 0x12, 0]), protobuf);
   const reason = "traceId must have 32 hexadecimal digits, not all zero";
   const expected = [0x0a, reason.length + 4, 0x08, 1, 0x12, reason.length];

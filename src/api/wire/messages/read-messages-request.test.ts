@@ -15,8 +15,8 @@ const least = { messages: [hi], max_tokens: 9, request_id: "r" };
 /** Checks that a request of the Messages API and a chat request are read as equal requests. */
 function same(body: object, chat: object): void {
   const { request } = readMessagesRequest({ ...least, ...body }, limits);
-  // The Messages API turns these off for any model: its answers have no fields for tokens, and a model thinks only if
-  // the request asks for it.
+  // The Messages API turns these fields off for any model. Its answers have no fields for tokens, and a model thinks
+  // only if the request asks for it.
   const unasked = { logprobs: false, return_token_ids: false, reasoning_effort: "none" };
   assert.deepEqual(request, readChatRequest({ ...least, ...unasked, ...chat }, limits).request);
 }

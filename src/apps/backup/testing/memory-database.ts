@@ -1,4 +1,4 @@
-// For tests: a database with its rows in memory, and a function that tests can set to be called after each snapshot.
+// For tests: a database with its rows in memory. Tests can set a function that is called after each snapshot.
 import type { Cell, DatabaseTables, TableColumns } from "../../../base/domain/backup/tables.ts";
 
 type Content = Readonly<Record<string, readonly (readonly Cell[])[]>>;

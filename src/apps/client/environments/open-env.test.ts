@@ -35,7 +35,7 @@ function open(url: string, options: OpenEnvOptions = {}): Promise<OpenEnv> {
   return openEnv(url, { webSocket: WebSocket, ...options });
 }
 
-/** Answers each request with this text; no answer if it is null. */
+/** Answers each request with this text. If the text is null, gives no answer. */
 const answering = (text: string | null) => (): Listener => ({
   received: (_, socket) => {
     if (text !== null) socket.send(text);

@@ -1,4 +1,4 @@
-// Tests the tools of MCP servers: in this process, and in processes that are started by a command.
+// Tests the tools of MCP servers that run in this process, and of MCP servers that a command starts as processes.
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { test, type TestContext } from "node:test";

@@ -76,7 +76,9 @@ async function say({ openai, model }: RecordedTrajectory, content: string): Prom
   await openai.chat.completions.create({ model, messages: [{ role: "user", content }] });
 }
 
-/** Returns a rollout function whose rewards differ within every group by default, and the tasks it was called with. */
+/**
+ * Returns a rollout function, and the tasks with which it was called. By default, rewards differ within every group.
+ */
 function rollouts(rewardOf: (task: string, index: number) => number = (_, index) => index) {
   const counts = new Map<string, number>();
   const seen: string[] = [];

@@ -1,5 +1,5 @@
-// Tests that comparing the database with the stored adapters reveals a database that has lost its last writes or
-// belongs to another server.
+// Tests that a comparison of the database with the stored adapters shows whether the database has lost its last writes
+// or belongs to another server.
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -155,7 +155,7 @@ test("removes the remains of dead servers while jobs run, but not the files of l
   await sweepDead();
   await clock.advance(59_000);
   await sweepDead();
-  // Within the grace period, a missing server may only have lost its lease, so its artifacts are kept.
+  // Within the grace period, the server's artifacts are kept, because a missing server may only have lost its lease.
   assert.deepEqual(there(...going), going.slice(0, 3));
   await clock.advance(1000);
   await sweepDead();

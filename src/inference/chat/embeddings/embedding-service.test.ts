@@ -46,8 +46,8 @@ const model: ResolvedModel = {
 const size = 4;
 
 /**
- * A fake engine whose hidden state consists of the number of tokens and the last token. It answers in a later turn of
- * the event loop, and counts concurrent requests.
+ * A fake engine whose hidden state has two numbers: the number of tokens and the last token. It answers in a later turn
+ * of the event loop, and counts concurrent requests.
  */
 class CountingEngine implements Engine {
   readonly capabilities;

@@ -42,6 +42,6 @@ export class CountedAllowance implements Allowance {
   }
 
   leave(): void {
-    // Does nothing, because chat does not call it; only admission does.
+    // Does nothing: only admission calls this function, and chat does not.
   }
 }

@@ -56,8 +56,8 @@ for (const [name, template] of Object.entries(templates)) {
 }
 
 /**
- * For each format, a part of a template that writes one call of a message in this format. The parts come from templates
- * of other model families.
+ * For each format, a part of a template that writes a call in this format. The parts come from templates of other model
+ * families.
  */
 const writers: Readonly<Partial<Record<keyof typeof callFormats, string>>> = {
   glm: "<tool_call>{{ f.name }}\n{% for k, v in f.arguments | items %}<arg_key>{{ k }}</arg_key>\n<arg_value>{{ v if v is string else v | tojson }}</arg_value>\n{% endfor %}</tool_call>",

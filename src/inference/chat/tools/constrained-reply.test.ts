@@ -1,5 +1,5 @@
-// Tests which answers a request's constraint allows, with the engine's own grammar: calls in each format, text around
-// them, and thoughts before them. Allowed calls must also be read as calls.
+// Tests which answers a request's constraint allows, with the engine's own grammar. Covers calls in each format, text
+// around them, and thoughts before them. Allowed calls must also be read as calls.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ToolChoice } from "../../../base/domain/chat.ts";

@@ -1,5 +1,5 @@
-// Tests distances between distributions by their definitions, and between models: zero from a model to itself, and
-// small to a model with rounded weights.
+// Tests distances between distributions against their definitions. Also tests distances between models: zero from a
+// model to itself, and small to a model with rounded weights.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../base/domain/random.ts";

@@ -1,5 +1,5 @@
-// Contract tests of adapters: an adapter answers the requests that name it, regardless of whether it was prepared
-// before, dropped or never seen. An unreadable adapter fails only the requests that name it.
+// Contract tests of adapters. An adapter answers the requests that name it, even if it was dropped before or is used
+// for the first time. An unreadable adapter fails only the requests that name it.
 import assert from "node:assert/strict";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

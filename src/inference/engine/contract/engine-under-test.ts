@@ -39,8 +39,8 @@ interface Golden {
 const golden = JSON.parse(readFileSync(`${modelFolder}/golden.json`, "utf8")) as Golden;
 
 /**
- * Two recorded prompts: one with the reference implementation's answer, and one with the log-probabilities that the
- * reference implementation gives the prompt's tokens.
+ * Two recorded prompts. For one, the reference implementation's answer is recorded. For the other, the
+ * log-probabilities that the reference implementation gives its tokens are recorded.
  */
 export const recorded = {
   prompt: golden.greedy_prompt_ids,

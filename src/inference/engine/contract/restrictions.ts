@@ -1,5 +1,5 @@
-// Contract tests of the parameters that restrict tokens or shift their scores: answers match the definitions, and each
-// parameter has its effect.
+// Contract tests of the parameters that restrict tokens or shift their scores. Answers match the definitions, and each
+// parameter has an effect.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { present } from "../../../base/domain/assert.ts";

@@ -1,5 +1,5 @@
-// Tests that draft tokens get the same scores, keys and values as tokens that are decoded one at a time, to the last
-// bit, for any number of drafts.
+// Tests draft tokens. For any number of drafts, they get the same scores, keys and values, to the last bit, as tokens
+// that are decoded one at a time.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

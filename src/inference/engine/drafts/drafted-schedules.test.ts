@@ -1,5 +1,5 @@
-// Tests that drafts never change an answer, to the last bit, for any drafts, any number of accepted tokens and any
-// other requests.
+// Tests that drafts never change an answer, to the last bit. The drafts, the number of accepted tokens and the other
+// requests are arbitrary.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GeneratedToken, GenerationRequest } from "../../../base/domain/generation.ts";

@@ -1,5 +1,5 @@
 // Tests the process engine: outputs that cross processes, and what callers see when the process is killed, breaks down,
-// hangs or is stopped. The engine in the process produces tokens without computing.
+// hangs or is stopped. The engine in that process produces tokens without computing.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { present } from "../../../base/domain/assert.ts";

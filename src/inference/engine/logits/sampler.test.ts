@@ -1,5 +1,5 @@
-// Tests the sampler against the definitions of the sampling parameters. For any combination of parameters, it must draw
-// the same token from the same random number, and the counts of many draws must fit the distribution.
+// Tests the sampler against the definitions of the sampling parameters. With any parameters and the same random number,
+// it must draw the token that the definitions draw. The counts of many draws must fit the distribution.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GeneratedToken, GenerationRequest } from "../../../base/domain/generation.ts";

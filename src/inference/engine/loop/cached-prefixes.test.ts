@@ -1,5 +1,5 @@
-// Tests the prefix cache in the loop. A shared prefix is computed once, the reported number of cached tokens is right,
-// and each answer has the same bits as without other requests and without a cache.
+// Tests the prefix cache in the loop. A shared prefix is computed once, and the reported number of cached tokens is
+// right. Each answer has the same bits as without other requests and without a cache.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GenerationRequest } from "../../../base/domain/generation.ts";

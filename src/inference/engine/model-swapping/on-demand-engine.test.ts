@@ -1,5 +1,5 @@
-// Tests engines that share memory: requests that wait for a load or for room, time out, or are cancelled; failed loads;
-// and the state after a stop. The engines are real loops over a fake model, with a fake clock.
+// Tests engines that share memory. Covers requests that wait for a load or for room, time out, or are cancelled, as
+// well as failed loads and the state after a stop. The engines are real loops over a fake model, with a fake clock.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { AdapterReference, Engine } from "../../../base/domain/generation.ts";

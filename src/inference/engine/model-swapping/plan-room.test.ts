@@ -131,8 +131,8 @@ interface SimulatedBase {
 }
 
 /**
- * Simulates random clients, some of which send requests constantly, and bases of which only a few fit in memory.
- * Waiting requests occasionally give up.
+ * Simulates random clients, some of which send requests constantly. Only a few of the bases fit in memory. Waiting
+ * requests occasionally give up.
  */
 class History {
   readonly bases: SimulatedBase[];
@@ -263,8 +263,8 @@ test("over long histories no base starves, memory stays within its limit, and ev
     const isMuchAsked = history.bases.some(({ rate }) => rate === 1);
     if (!isMuchAsked) continue;
     assert.ok(history.servedCount > history.loadCount, "loads are fewer than requests");
-    // The simulation lasts 200 s. Between two loads of a base, each base with constant requests is loaded for a while,
-    // which limits the number of loads.
+    // The simulation lasts 200 s. Each base that gets constant requests stays loaded for a while between two loads of
+    // any other base. This limits the number of loads.
     const loadsMax = history.bases.length * (1 + (4000 * tickMs) / limits.pauseMs);
     assert.ok(history.loadCount < loadsMax);
   }

@@ -207,7 +207,8 @@ const shareOfOwner = (running: readonly Simulated[], owner: string): number =>
   running.filter((item) => item.owner === owner).reduce((sum, item) => sum + shareOf(item), 0);
 
 /**
- * Checks that a prompt waits only if neither the free room nor preempting an owner with a larger share would suffice.
+ * Checks that a prompt waits only if there is not enough free room, and preempting an owner with a larger share would
+ * not make enough.
  */
 const checkFairness = (
   queue: readonly Simulated[],

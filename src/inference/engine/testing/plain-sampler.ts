@@ -71,8 +71,8 @@ function pick(weighed: readonly WeightedId[], part: number): number | null {
 }
 
 /**
- * Returns the tokens that may be drawn with their weights, in the order of the ids. A greedy choice has only one such
- * token; there is none if no token is allowed.
+ * Returns the tokens that may be drawn, with their weights, in the order of the ids. A greedy choice has exactly one
+ * such token. If no token is allowed, there is none.
  */
 export function plainDistribution(logits: readonly number[], place: PlainPlace): readonly WeightedId[] {
   const allowed = new Set(allowedIds(logits, place));

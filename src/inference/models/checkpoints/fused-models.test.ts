@@ -103,7 +103,7 @@ test("refuses a stacked adapter with values outside the parts that it declares",
     shape: tensor.shape,
     data: readFloats(tensor),
   }));
-  // This value is in the rows of the gate projection, but in the last column, which only the up projection may use.
+  // This value is in a row of the gate projection but in the last column, which only the up projection may use.
   tensors.find(({ name }) => name.includes("gate_up_proj.lora_B"))!.data[11] = 1;
   writeSafetensors(file, tensors, { type: "F32" });
   assert.throws(() => checkAdapter({ folder, baseFolder: base, rankMax: 64 }), {

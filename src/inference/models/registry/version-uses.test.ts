@@ -1,4 +1,4 @@
-// Tests two servers on one database: neither server may automatically delete a version that the other server uses.
+// Tests two servers on one database. Neither server may automatically delete a version that the other server uses.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { checkService } from "../../../base/domain/testing/check-service.ts";

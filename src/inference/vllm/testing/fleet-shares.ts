@@ -5,8 +5,8 @@ import { chooseReplica, hashAddress } from "../replicas/choose-replica.ts";
 export interface FleetFigures {
   /**
    * Maximum deviation of a server's number of answers from its fair share, relative to that share. Each answer counts
-   * equally towards the fair shares of all servers that were healthy when its request began. So a dead server should
-   * have no answers while it is dead, and its full share as soon as it is back.
+   * equally towards the fair shares of all servers that were healthy when its request began. A dead server should
+   * therefore have no answers while it is dead, and its full share as soon as it is back.
    */
   readonly unevenness: number;
   /** Like `unevenness`, but relative to equal shares for all servers. */

@@ -53,7 +53,7 @@ export async function simulateFleet(load: FleetLoad): Promise<FleetReport> {
     urls,
     vocabularySize: fakeShape.vocabularySize,
     waitingCountMax: load.concurrency,
-    // The long connect timeout allows for healthy servers that are slow, because all run in one process. With this
+    // Healthy servers may be slow, because all run in one process. The connect timeout is therefore long. With this
     // probe interval, an illness in the benchmark lasts about ten probes, as in `simulated-choice.ts`.
     settings: { firstTokenSeconds: load.firstTokenSeconds, connectSeconds: 30, lookSeconds: 0.04 },
   });

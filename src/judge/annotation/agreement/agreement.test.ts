@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { agreementOf, type Ratings } from "./agreement.ts";
 
-/** Returns ratings of items; each argument gives the answers to one item, by annotator. */
+/** Returns ratings of items. Each argument has the answers about one item, by annotator. */
 function ratings(...items: readonly Readonly<Record<string, string>>[]): Ratings {
   return new Map(items.map((answers, index) => [`item ${index}`, new Map(Object.entries(answers))]));
 }

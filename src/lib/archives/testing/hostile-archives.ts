@@ -54,7 +54,7 @@ function* zippedMebibytes(count: number): Generator<Uint8Array, void> {
   for (let index = 0; index < count; index++) yield zipped;
 }
 
-/** Yields a zipped archive with one file of this many MiB. */
+/** Yields a zipped archive with a single file of this many MiB. */
 export function* zippedTarOfOne(name: string, mebibyteCount: number): Generator<Uint8Array, void> {
   yield gzipSync(tarHeader(name, mebibyteCount * mebibyte));
   yield* zippedMebibytes(mebibyteCount);

@@ -130,7 +130,7 @@ export function checkArtifacts(name: string, make: MakeArtifacts): void {
     });
     await assert.rejects(publishing, { code: "cancelled" });
     assert.deepEqual(readdirSync(await successor.path("adapters/m/1", null)), ["of its successor"]);
-    // If a single `put` has its own check (`mayPut`), the store calls that check in addition to the store's check, but
+    // If a `put` has its own check (`mayPut`), the store calls that check besides the store's own check. It calls it
     // only after the files are written.
     let isWritten = false;
     const write = async (folder: string): Promise<void> => {

@@ -13,8 +13,8 @@ import { storeEnvironment } from "../s3/bucket-client.ts";
 import type { BucketPlace } from "../s3/bucket-place.ts";
 
 /**
- * How the proxy handles a request: passes it to the store, returns a given response, or breaks the connection before or
- * during the response.
+ * How the proxy handles a request. It passes the request to the store, returns a given response, or breaks the
+ * connection before or during the response.
  */
 export type Passage =
   | "through"

@@ -577,8 +577,7 @@ function checkClaims(makeStorage: MakeStorage): void {
     const event = { type: "training_started", data: {} } as const;
     await assert.rejects(jobs.appendEvent("j", "server", 0, event), { code: "conflict" });
     assert.deepEqual(await eventsOf(jobs, "j"), []);
-    // The updates of the old owner had no effect, so the attempt has saved no more steps, and the loss of its owner
-    // counts.
+    // The old owner's updates had no effect. So the attempt has saved no more steps, and the loss of its owner counts.
     await loseServer({ jobs, servers }, undefined, "another");
     assert.equal((await jobs.find("j"))?.restartCount, 2);
   });

@@ -314,7 +314,7 @@ export function checkRuleStore(makeStorage: MakeStorage): void {
     await jobs.end("one", "failed", "why", moment(6));
     await rules.releaseFailed(hold);
     assert.deepEqual([...(await rules.readyPrompts("r", 10))].sort(), ["p", "q"]);
-    // A job cannot be created for another server either, nor for a rule that was changed or paused meanwhile.
+    // A job cannot be created for another server, nor for a rule that was changed or paused in the meantime.
     const lost = [
       { ...standing, hold: { ...hold, owner: "other" } },
       { ...standing, hold: { ...hold, updatedAt: moment(1) } },

@@ -26,7 +26,10 @@ const everything: OutlineFilter = {
 
 /** Registers the tests of summaries that a trajectory store must pass. */
 export function checkTrajectoryOutlines(makeStorage: MakeStorage): void {
-  /** Stores two logs and a job of the model `m`, with rewards 1 to 6 in storage order, and a log of another model. */
+  /**
+   * Stores two logs and a job of the model `m`, and a log of another model. The rewards of `m` are 1 to 6 in storage
+   * order.
+   */
   const filled = async (stores: Stores): Promise<void> => {
     await storeModel(stores.models, "m");
     await storeModel(stores.models, "n");

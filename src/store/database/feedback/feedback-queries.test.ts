@@ -35,7 +35,7 @@ function sqliteFile(t: TestContext): Connection {
 
 async function checkQueries(connection: Connection, queryCount: number): Promise<void> {
   const stores = await openStores(connection);
-  // A store for which ten records already count as many, so that tests reach the strategies for many records.
+  // A store that treats ten records as many, so that tests reach the strategies for many records.
   const cautious = createFeedbackStore(connection, createOutbox(connection, systemClock), 10);
   const random = seededRandom("feedback queries", searchSeed);
   const drawn = Array.from({ length: 1000 }, (_, index) => randomRecord(random, index));
@@ -49,7 +49,7 @@ async function checkQueries(connection: Connection, queryCount: number): Promise
     else assert.ok(await stores.feedback.createBatch(batchOf(stores.feedback, written), authorOf(author)));
     records.push(...written);
   }
-  // Replaces one record and deletes another, neither of which may leave entries in an index.
+  // Replaces one record and deletes another. Neither may leave entries in an index.
   const { id: _id, createdAt: _at, ...content } = randomRecord(random, 5000);
   const old = records.findIndex(({ projectId }) => projectId === project);
   const replaced = await stores.feedback.replace(

@@ -66,8 +66,8 @@ test("cancels a search when its time runs out, names the cure, and frees the ses
 test("cancels a search whose time ran out before it began", { timeout: 60_000 }, async (t) => {
   const file = await tableFile(t);
   sqliteSearches(file);
-  // Uses one session more than libsql has threads, so that the last session must wait until another session's thread is
-  // free.
+  // Uses one session more than libsql has threads. The last session must therefore wait until another session's thread
+  // is free.
   const threadCount = Number(process.env["TOKIO_WORKER_THREADS"]);
   const sessions = Array.from({ length: threadCount + 1 }, () => new SearchSession(file));
   for (const session of sessions) assert.equal((await session.run(quick, longMs))?.length, 2);

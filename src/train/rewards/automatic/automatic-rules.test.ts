@@ -1,4 +1,4 @@
-// Tests automatic training rules with in-memory stores: when they train, on which feedback, and that a server may die
+// Tests automatic training rules with in-memory stores: when they train, and on which feedback. A server may die
 // between any two writes.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";

@@ -1,5 +1,5 @@
-// Preferences for the trainer contract's tiny model: pairs of answers to four prompts, with different lengths, and the
-// same answers as single ones for KTO. Callers add reference log-probabilities if their loss needs them.
+// Preferences for the trainer contract's tiny model: pairs of answers of different lengths to four prompts. The same
+// answers also exist as single answers for KTO. Callers add reference log-probabilities if their loss needs them.
 import { seededRandom } from "../../../base/domain/random.ts";
 import type { TrainingSequence } from "../trainer.ts";
 import { tinyConfig } from "./tiny-model.ts";

@@ -46,8 +46,8 @@ function batchOf(count: number): readonly TrainingSequence[] {
 }
 
 /**
- * Returns trainers that compute a batch of 400 sequences in two rounds, one after the other, because of their token
- * limit per microbatch.
+ * Returns trainers whose token limit per microbatch makes them compute a batch of 400 sequences in two rounds, one
+ * after the other.
  */
 function trainersOf(threads: number, dataFolder: string, context: TestContext): EmbeddedTrainers {
   const trainers = tinyTrainers({ dataFolder, microbatchTokens: 900, threads });

@@ -1,5 +1,5 @@
-// Tests that prefix groups contain each sequence once and compute shared tokens once, and that no other grouping with
-// one prefix per group saves more.
+// Tests that prefix groups contain each sequence once and compute shared tokens once. No other grouping with one prefix
+// per group may save more.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../base/domain/random.ts";
@@ -12,7 +12,7 @@ import {
 } from "./prefix-groups.ts";
 import { searchSeeds } from "../../../base/domain/testing/search.ts";
 
-/** Returns a sequence of which only the last token is trained on, so that all tokens before it are inputs. */
+/** Returns a sequence whose last token is the only one that is trained on, so that all tokens before it are inputs. */
 function sequenceOf(...inputIds: readonly number[]): PackedSequence {
   const tokenIds = Int32Array.of(...inputIds, 99);
   const mask = new Uint8Array(tokenIds.length);

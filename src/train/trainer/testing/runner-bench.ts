@@ -39,7 +39,7 @@ export interface Given {
   readonly learningRate?: number;
   readonly precalculateLogprobs?: boolean;
   readonly basePrecision?: BasePrecision;
-  /** Values that replace those that the runner would fix for all attempts at a job. */
+  /** Values that replace the pins that the runner would compute, which stay the same in all attempts at a job. */
   readonly pins?: Partial<JobPins>;
 }
 

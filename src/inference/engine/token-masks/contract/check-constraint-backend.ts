@@ -26,7 +26,7 @@ import type { ConstraintSettings } from "../settings.ts";
 
 export const tokens = tokensOfFile("test/fixtures/goldens/models/qwen3/tokenizer.json");
 export const trie = buildTokenTrie({ bytes: tokens });
-/** A constraint that is cheap to compile, but whose masks take a thousand steps each after a few tokens. */
+/** A constraint that is cheap to compile. After a few tokens, however, each of its masks takes a thousand steps. */
 export const costlyMasks = grammar(
   'root ::= "ca" (a | b | c)+\na ::= [a-z]+ [ ]? a? b?\nb ::= [a-m]+ [ ]? c? a?\nc ::= [c-z]* "x" c? | [a-z]',
 );

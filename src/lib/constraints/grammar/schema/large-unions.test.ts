@@ -1,5 +1,5 @@
 // Compiles realistic schemas of realistic size within the default limits, and computes a mask for each token of a
-// value. The results are compared with those of another validator, or are correct by construction.
+// value. Another validator gives the expected results, or they follow from how the value was made.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Constraint } from "../../../../base/domain/constraint.ts";
