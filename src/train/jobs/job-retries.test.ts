@@ -5,7 +5,6 @@ import { present } from "../../base/domain/assert.ts";
 import type { JobQueue } from "./job-queue.ts";
 import { twoSteps, lost, Bench } from "./testing/queue-bench.ts";
 
-/** Retries a job, and returns the id of the new job. */
 async function retryOf(bench: Bench, queue: JobQueue, id: string): Promise<string> {
   return queue.retry(present(await bench.database.jobs.find(id), "the job"));
 }

@@ -31,7 +31,6 @@ function scenario(id: string): TrajectoryGroup {
   };
 }
 
-/** Returns a log that contains the given groups. */
 function logOf(...groups: readonly TrajectoryGroup[]) {
   const summarizer = new LogSummarizer();
   for (const group of groups) summarizer.add(group);
