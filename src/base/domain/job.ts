@@ -225,7 +225,7 @@ export function dataRemoved(id: string, at: Date): ServiceError {
   return new ServiceError({ code: "conflict", message });
 }
 
-/** Data with which an attempt returns its job to the queue. */
+/** Data that an attempt stores when it returns its job to the queue. */
 export interface JobRelease {
   /** Current time. If the clock later shows an earlier time, it has been set back. The job then no longer waits. */
   readonly at: Date;

@@ -19,7 +19,7 @@ export type TaskHandlers<Tasks extends TaskTypes<Tasks>> = {
   ) => Tasks[Kind]["result"] | Promise<Tasks[Kind]["result"]>;
 };
 
-/** Data with which a worker starts. */
+/** Data that a worker receives when it starts. */
 export interface WorkerStart {
   /** URL of the module that exports `openTasks`. */
   readonly module: string;

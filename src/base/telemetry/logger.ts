@@ -13,7 +13,7 @@ export interface LogStyle {
   readonly format: "people" | "json";
 }
 
-/** Interface with which other modules write log lines. */
+/** Interface that other modules use to write log lines. */
 export interface Logger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;

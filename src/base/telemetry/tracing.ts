@@ -1,4 +1,4 @@
-// Interface with which other modules trace their work. A span is opened, or reported after it has ended; it never
+// Interface that other modules use to trace their work. A span is opened, or reported after it has ended; it never
 // contains a prompt, an answer or a secret. If tracing is off, there is no tracing object, so tracing costs nothing.
 
 /** Attributes of a span, with names from OpenTelemetry's semantic conventions. Undefined values are left out. */

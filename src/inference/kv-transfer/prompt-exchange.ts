@@ -94,7 +94,7 @@ export class PromptExchange {
     return { handle, seconds: this.#dependencies.settings.holdSeconds, origin };
   }
 
-  /** Returns the address and handle with which another server fetches a held prompt. */
+  /** Returns the address and handle that another server needs to fetch a held prompt. */
   placeOf({ handle }: PromptHold): HeldPlace {
     const { host, port } = this.#address ?? this.#dependencies.listening();
     return { host, port, handle, engineId: this.#engineId };

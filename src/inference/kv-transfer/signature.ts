@@ -1,4 +1,4 @@
-// Signatures with which servers prove to each other that they know the shared secret, without sending it. They are
+// Signatures that prove to another server that this server knows the shared secret, without sending it. They are
 // authentication codes (HMAC, RFC 2104) of messages.
 import { createHmac, timingSafeEqual, type Hmac } from "node:crypto";
 

@@ -229,8 +229,8 @@ export interface ModelVersionTable {
   readonly job_id: string | null;
   readonly metrics: string;
   /**
-   * Metrics with which the version was created. Metrics of later logs are merged into `metrics`, but never replace
-   * these.
+   * Metrics that the version had when it was created. Metrics of later logs are merged into `metrics`, but never
+   * replace these.
    */
   readonly own_metrics: Generated<string>;
   readonly created_at: string;

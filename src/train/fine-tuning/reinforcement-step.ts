@@ -214,7 +214,7 @@ async function itemsIn({ files }: StepDependencies, id: string, lines: readonly 
   return readItems(await files.use(await files.find(id, fileReader)), lines);
 }
 
-/** Caller with which the server reads the job's files. The request that created the job had access to them. */
+/** Caller for reading the job's files. Access was checked when the job was created. */
 const fileReader: Caller = {
   keyId: "fine-tuning",
   entity: "",

@@ -1,4 +1,4 @@
-// Graders with which a model judges an answer. A JSON Schema constrains the verdict, so that every model can judge.
+// Graders that let a model judge an answer. A JSON Schema constrains the verdict, so that every model can judge.
 import type { UsedModels } from "../../base/domain/fine-tuning/ask-model.ts";
 import type { LabelModelGrader, ScoreModelGrader } from "../../base/domain/fine-tuning/grader.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../base/domain/text/json.ts";

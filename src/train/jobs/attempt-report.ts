@@ -101,7 +101,7 @@ const preparingEvents = 11;
  */
 const tenthsLinesMin = 1000;
 
-/** Creates the object through which one attempt at a job reports. */
+/** Creates the object that stores the events and the progress of one attempt at a job. */
 export function createReport(
   { id: jobId, progress: earlier }: TrainingJob,
   { jobs, owner, clock, metrics: meter, trace, logger, onEvent, onAdvanced }: ReportDependencies,

@@ -125,7 +125,7 @@ export class TrainingSessions implements Service {
     return { session, sampler };
   }
 
-  /** Returns the model name with which chat requests use the saved weights at this path. */
+  /** Returns the model name that chat requests give to use the saved weights at this path. */
   async modelOf(path: string, caller: Caller): Promise<Pick<Sampler, "model" | "baseName">> {
     const { model, version } = await this.saved.find(path, caller);
     return { model: `${model.id}:step${version.step}`, baseName: version.saved.baseName };

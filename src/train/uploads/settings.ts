@@ -42,7 +42,8 @@ export const partSettings = {
   /** Time in seconds after which a pending upload expires. */
   lifeSeconds: 3600,
   /**
-   * Time in seconds for which requests still learn that an upload has expired. After that, the upload does not exist.
+   * Time in seconds for which the server still reports that an upload has expired. After that, it answers that the
+   * upload does not exist.
    */
   shownSeconds: 86_400,
 };

@@ -1,5 +1,5 @@
-// Converts a parsed body to the domain's ChatRequest, and to the form of the answer, which only the folder `wire`
-// knows.
+// Converts a parsed body to the domain's ChatRequest. Also returns the requested form of the answer, which the domain
+// does not know.
 import { type BodyForm, readWithUnserved } from "../body.ts";
 import type { Fields, Field, ValuesOf } from "../fields/field.ts";
 import type { FieldPaths } from "../field-paths.ts";

@@ -1,5 +1,5 @@
-// Recognizes the texts by which a request may name a file on this server. The server never fetches a URL, because it
-// may have access to resources that the sender of the URL must not read.
+// Finds the id of the file that a request names: the id itself, or the URL of a file on this server. The server never
+// fetches a URL, because it may have access to resources that the sender of the URL must not read.
 import { isUuid } from "../../../base/domain/random.ts";
 
 const idPrefix = "file-";

@@ -89,7 +89,7 @@ function stepEvent(
   });
 }
 
-/** @param index number of the event among those of its job, from 0 */
+/** @param index position of the event in the list of its job's events, from 0 */
 export function reinforcementEvent(
   job: FineTuningJob,
   { at, level, message, data }: ReinforcementEvent,

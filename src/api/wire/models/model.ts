@@ -96,7 +96,7 @@ export const registrationPaths: FieldPaths = {
 
 /**
  * Faults in the file `adapter_config.json` of an imported PEFT folder have this path. The body is an archive of the
- * folder, so the path is that in the archive.
+ * folder, so this is the file's path in the archive.
  */
 export const importPaths: FieldPaths = { "adapter_config.json": ["body", "adapter_config.json"] };
 

@@ -8,7 +8,8 @@ import type { PathStep } from "./feedback-field.ts";
  * A record that is read still has the original text.
  */
 export function searchableText(text: string): string {
-  // Most texts contain neither. This test is much faster than a check of whether surrogates are paired.
+  // Most texts contain neither NUL nor surrogates. This test is much faster than checking whether surrogates are
+  // paired.
   return /[\0\ud800-\udfff]/.test(text) ? text.replaceAll(/[\0\p{Surrogate}]/gu, "\ufffd") : text;
 }
 

@@ -1,4 +1,4 @@
-// Functions by which the server's own code uses the models that the server serves.
+// Functions that let the server's own code use the models that the server serves.
 import type { JsonObject } from "../text/json.ts";
 
 /** Answers a chat request. Both have the format of OpenAI's API. @throws ServiceError as the chat service does */

@@ -21,7 +21,7 @@ export interface StoredRule {
   readonly updatedAt: Date;
 }
 
-/** Fields that select the recorded answers on which to train. */
+/** Fields that select the recorded answers to train on. */
 export const feedbackSelection = {
   since: orNull(time({ about: "Uses only feedback that was given at this time or later." })),
   versionAgeMax: orNull(

@@ -22,11 +22,11 @@ export interface SupervisedConfig {
   /** Norm to which gradients are clipped, at least 0; 0 disables clipping. */
   readonly gradientNormMax: number;
   /**
-   * Assistant messages on which to train: all, or only the last message of a conversation, which must then be the
-   * assistant's.
+   * Assistant messages to train on: all of them, or only the last message of each conversation. In the latter case, the
+   * last message must be the assistant's.
    */
   readonly assistantTurns: AssistantTurns;
-  /** Seed from the request, on which the job's own seed depends; absent if the request has none. */
+  /** Seed from the request, from which the job's own seed is derived; absent if the request has none. */
   readonly seed?: number;
 }
 

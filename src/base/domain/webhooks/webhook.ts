@@ -54,14 +54,14 @@ export type WebhookChoice = FieldValues<typeof webhookFields>;
 export interface WebhookRequest extends WebhookChoice {
   /** Entity to which the webhook belongs; null for the caller's entity. */
   readonly entity: string | null;
-  /** Secret with which requests are signed; null to generate one. */
+  /** Secret for signing requests; null to generate one. */
   readonly secret: string | null;
 }
 
 export interface NewWebhook extends WebhookChoice {
   readonly id: string;
   readonly entity: string;
-  /** Secret with which requests to the receiver are signed: `whsec_` and base64. */
+  /** Secret for signing requests to the receiver: `whsec_` and base64. */
   readonly secret: string;
   readonly createdAt: Date;
 }

@@ -1,5 +1,5 @@
-// Writes the Modelfile with which Ollama imports an exported GGUF file. It contains the file's name, the template, the
-// stop texts, and the sampling parameters from generation_config.json.
+// Writes the Modelfile that Ollama needs to import an exported GGUF file. It contains the file's name, the template,
+// the stop texts, and the sampling parameters from generation_config.json.
 import { present } from "../../../base/domain/assert.ts";
 import { createTokenizer } from "../../../lib/tokenizer/tokenizer.ts";
 import { readConfigFiles } from "../../architectures/config/served-config.ts";

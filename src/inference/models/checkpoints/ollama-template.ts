@@ -27,7 +27,7 @@ interface Turns {
   readonly afterUser: string;
   readonly beforeAnswer: string;
   readonly afterAnswer: string;
-  /** Text with which an answer is asked for. */
+  /** Text after the last message, which makes the model begin an answer. */
   readonly prompt: string;
 }
 

@@ -1,4 +1,4 @@
-// Finds the version of another model with which a new model starts.
+// Finds the version of another model that a new model starts from.
 import type { Caller } from "../../../base/domain/access.ts";
 import type { ModelStore, ModelVersion } from "../../../base/domain/model.ts";
 import { quoted, ServiceError, type ErrorCode } from "../../../base/domain/service-error.ts";
@@ -18,7 +18,7 @@ export interface ForkSourceDependencies {
 }
 
 /**
- * Finds the version with which a new model starts.
+ * Finds the version that a new model starts from.
  *
  * @param baseModel base model of the new model
  * @throws ServiceError, at `from.model` and `from.step`:

@@ -262,7 +262,7 @@ function matching(
   return store.findByShortName(entity, project, name, matchCountMax);
 }
 
-/** Returns the reference by which an engine loads a version's adapter; null for step 0, which has no adapter. */
+/** Returns the reference that an engine needs to load a version's adapter; null for step 0, which has no adapter. */
 export async function adapterOf(
   version: ModelVersion,
   artifacts: Pick<ArtifactStore, "path">,

@@ -1,4 +1,4 @@
-// Driver with which kysely uses PostgreSQL. Outside a transaction, each statement takes a connection from the pool. If
+// Driver of kysely for PostgreSQL. Outside a transaction, each statement takes a connection from the pool. If
 // that connection turns out to be lost, a read or the start of a transaction is retried once on another connection.
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from "kysely";
 import { assert } from "../../../base/domain/assert.ts";

@@ -1,4 +1,4 @@
-// Driver with which kysely uses SQLite, with one session for writes and another for reads. If another process is
+// Driver of kysely for SQLite, with one session for writes and another for reads. If another process is
 // writing, a write waits in this driver and is retried until a deadline. Meanwhile, the event loop and reads continue.
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";

@@ -17,7 +17,7 @@ import { rewardResolution } from "../groups/plan-groups.ts";
 import { type Correction, correctionsIn } from "./corrections.ts";
 import { pairAnswers } from "./pair-answers.ts";
 
-/** One side of a preference: a recorded answer, or the text with which a person corrected that answer. */
+/** One side of a preference: a recorded answer, or a person's correction of that answer. */
 export interface PreferenceSide extends AnswerKey {
   /** Number of the version that generated the answer. */
   readonly step: number;
