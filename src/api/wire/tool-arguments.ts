@@ -1,4 +1,4 @@
-// Arguments of tool calls, for APIs whose answers contain them as JSON and not as text.
+// Arguments of tool calls, for APIs that return them as a JSON object instead of a text.
 import { isObject } from "../../base/validation/findings.ts";
 import { JsonText } from "./json-text.ts";
 

@@ -287,7 +287,7 @@ export interface ChatHeader {
    */
   readonly echoedTokens: readonly Pick<ChatLogprob, "tokenId" | "text" | "bytes">[] | null;
   /**
-   * Form in which log-probabilities name tokens: by their text or by their id. With `off`, answers contain no
+   * How log-probabilities identify tokens: by their text or by their id. With `off`, answers contain no
    * log-probabilities, but the deltas of recorded answers do.
    */
   readonly logprobs: "off" | "text" | "token-id";

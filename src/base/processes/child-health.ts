@@ -8,8 +8,8 @@ import type { Clock } from "../domain/clock.ts";
 export const stderrTailLength = 16_384;
 
 /**
- * Returns the part of a message that follows the process's name and says that the process ran out of memory; null if
- * nothing indicates this.
+ * Returns a clause for an error message, to be placed after the name of the process. It says that the process ran out
+ * of memory. Null if nothing indicates this.
  *
  * @param how end of the process, such as `was ended by SIGABRT`
  * @param stderrTail last text that the process wrote to standard error

@@ -1,4 +1,4 @@
-// Reads from a published value whether it is an op, and its class. The clients' classes write both into the value.
+// Reads from a published value its class, and whether it is an op. Clients write both into the value.
 import { isExactList, isExactObject, type ExactJson } from "../../base/domain/text/exact-json.ts";
 import { isStorable } from "../../base/domain/text/storable.ts";
 import type { ObjectKind } from "../../base/domain/traces/published-object.ts";

@@ -1,5 +1,5 @@
-// Builds the query condition that selects only the feedback that a reward rule can use, so that the database returns no
-// other feedback.
+// Builds the query condition for the feedback that a reward rule can use, so that the database returns no other
+// feedback.
 import type { Condition, FieldExpression } from "../../base/domain/feedback-query/condition.ts";
 import { all, compare, constant, missing, not } from "../../base/domain/feedback-query/make-condition.ts";
 import type { QueryTurn } from "../../base/domain/feedback-query/feedback-query.ts";

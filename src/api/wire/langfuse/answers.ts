@@ -1,4 +1,4 @@
-// API format of the answers of Langfuse's routes that store scores, and that list the projects of a key.
+// API format of the responses of Langfuse's routes for storing scores and for listing a key's projects.
 import { Type } from "typebox";
 
 const errorSchema = Type.Object({

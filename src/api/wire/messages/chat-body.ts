@@ -7,7 +7,7 @@ import { unrenamedNames, type CountRequestBody, type MessagesRequestBody } from 
 type Tool = NonNullable<CountRequestBody["tools"]>[number];
 type ToolChoice = NonNullable<CountRequestBody["tool_choice"]>;
 
-/** Body of a request of the Messages API, or of a request to count the tokens of its prompt. */
+/** Body of a request to the Messages API, or of a request to count its prompt tokens. */
 export type MessageBody = CountRequestBody & Partial<MessagesRequestBody>;
 
 /**

@@ -11,7 +11,7 @@ import { answerOf, creation, readBy } from "../fields/resource.ts";
 import { nullable, orNull } from "../nullable.ts";
 import { pageQueryFields } from "../page.ts";
 
-/** Maximum number of metrics of a rollout, and of calls with rewards of their own. */
+/** Maximum number of a rollout's metrics; also of its calls that have their own rewards. */
 const namedMax = 1000;
 
 const numbers = (value: ReturnType<typeof Type.Number>, description: string) =>

@@ -20,7 +20,7 @@ const ppoDefaults = resolveTrainingConfig({ ppo: true });
 interface Option {
   readonly reads: keyof TrainingConfig;
   readonly schema: TSchema;
-  /** The option's primary name, which answers use. Absent if this name is the primary one. */
+  /** The option's primary name, which is used in responses. Absent if this name is the primary one. */
   readonly spells?: string;
   /**
    * True if the value under this name takes precedence over the value under the primary name. If absent, a request that

@@ -4,7 +4,7 @@ import { durationText, shortNumber } from "../components/numbers.ts";
 import type { Axis } from "./curve.ts";
 import { paddedRange, type PlotData } from "./plot-data.ts";
 
-/** Number of different colours of lines; further runs use them again. */
+/** Number of different line colours; further runs reuse them. */
 export const colourCount = 8;
 export const plotHeight = 190;
 

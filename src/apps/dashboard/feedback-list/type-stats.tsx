@@ -9,7 +9,7 @@ import { useLoaded } from "../use-loaded.ts";
 import { conditionOf, type FeedbackFilters } from "./feedback-query.ts";
 
 const everyMs = 15_000;
-/** Maximum numbers of types, of paths of a type, and of values of a path that are shown. */
+/** Maximum numbers that are shown: types, paths per type, and values per path. */
 const [typesMax, pathsMax, valuesMax] = [9, 2, 5];
 /** Payload paths of reactions that are not shown, because they only repeat the values of another path. */
 const repeated = /^payload\.(alias|detoned|detoned_alias)$/;

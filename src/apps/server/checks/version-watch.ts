@@ -28,8 +28,8 @@ export interface VersionWatchDependencies {
 /** Watches the database version between its start and its stop. */
 export interface VersionWatch extends Service {
   /**
-   * Returns a warning that a newer program has migrated the database, in a way that this program supports; null if
-   * none has.
+   * Returns a warning if a newer program has migrated the database to a version that this program can still use;
+   * otherwise null.
    */
   note(): string | null;
 }

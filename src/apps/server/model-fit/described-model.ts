@@ -1,5 +1,5 @@
-// Finds the configuration of a model that people name: in local files, among added models, or on the hub, from which it
-// downloads only the files that describe the model.
+// Finds the configuration of a model by the name that a person gives: in local files, among the added models, or on the
+// hub. From the hub, downloads only the files that describe the model.
 import { createWriteStream } from "node:fs";
 import { truncate } from "node:fs/promises";
 import { basename, join } from "node:path";

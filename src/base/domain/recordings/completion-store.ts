@@ -46,7 +46,7 @@ export type CallFeedback = Pick<
   "id" | "feedbackType" | "vendorRef" | "vendorUserId" | "createdAt"
 >;
 
-/** Summary of a recorded completion, as lists contain it. */
+/** Summary of a recorded completion, for lists. */
 export interface ListedCompletion extends CompletionOutline {
   /** Number of the completion in storage order. A completion that is stored later has a higher number. */
   readonly number: number;

@@ -25,7 +25,7 @@ export interface TrajectoryOutline {
 /** Kind of a trajectory's source: a log under a split, or a training job. */
 export type OutlineSource = "log" | "job";
 
-/** Summary of a trajectory, as lists contain it. */
+/** Summary of a trajectory, for lists. */
 export interface ListedOutline extends TrajectoryOutline {
   /** Number of the trajectory within its model: trajectories are counted from 1, in storage order. */
   readonly number: number;

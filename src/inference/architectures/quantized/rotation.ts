@@ -6,7 +6,7 @@
 /** Maximum size of a rotated block. Larger blocks take longer, and improve the accuracy little. */
 const rotationSizeMax = 64;
 
-/** Returns the size of the blocks that are rotated in rows of length K; a power of two that divides K. */
+/** Returns the size of the blocks in which rows of length K are rotated: a power of two that divides K. */
 export function rotationSize(K: number): number {
   let size = 1;
   while (size < rotationSizeMax && K % (2 * size) === 0) size *= 2;

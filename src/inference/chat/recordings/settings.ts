@@ -19,7 +19,7 @@ const fixed = {
    * token. A larger recording is stored without messages and tokens, but with the beginnings of its texts.
    */
   bytesMax: mebibyte,
-  /** Maximum size of the recording of a rollout's call, which is larger because no call of a rollout may be lost. */
+  /** Maximum size in bytes of the recording of a call in a rollout. It is larger, because no such call may be lost. */
   rolloutBytesMax: 16 * mebibyte,
   /**
    * Maximum time in milliseconds that the end of an answer waits for its recording. It is long enough for a busy

@@ -89,8 +89,8 @@ function probeId(format: CallFormat): string {
 }
 
 /**
- * Returns the text that the template renders for an answer that contains only the example call, with this id; null if
- * the template renders none.
+ * Renders an answer that contains only the example call, with this id. Returns the text that the template writes for
+ * it; null if it writes none.
  */
 function writtenTurn(template: ChatTemplate, id: string): string | null {
   const user = { role: "user", content: "probe" };

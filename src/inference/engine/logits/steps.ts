@@ -132,8 +132,8 @@ function endsWith(answerIds: readonly number[], word: readonly number[], count: 
 }
 
 /**
- * Forbids the stop tokens while the answer is too short. Allows them if no other token is allowed, because an answer
- * that is complete under its constraint may end at any length.
+ * Forbids the stop tokens while the answer is too short. If no other token is allowed, the stop tokens stay allowed: an
+ * answer that is complete under its constraint may end at any length.
  */
 function forbidEarlyEnd(allowed: TokenSet, { rules, history }: DrawInput): void {
   if (history.answerIds.length >= rules.minTokens) return;

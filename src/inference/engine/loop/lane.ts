@@ -54,7 +54,10 @@ export class Lane {
     };
   }
 
-  /** Load of the lane for planning: its rows and prompts, with all reservations of its sequences. */
+  /**
+   * Load of the lane for planning: its rows and prompts, and the slots and positions that are reserved for its
+   * sequences.
+   */
   get load(): LaneLoad {
     return {
       laneId: this.id,

@@ -10,7 +10,7 @@ const copiedBytesPerStep = 8 * 2 ** 20;
 
 export class ReceivedPrompt {
   /**
-   * Number of leading tokens of the request's prompt that the received prompt has too, so that they need not be
+   * Number of leading tokens that the request's prompt and the received prompt have in common, so that they need not be
    * computed; 0 if they are too few.
    */
   readonly tokenCount: number;

@@ -1,5 +1,5 @@
-// Prompts that are transferred between engines: computed prompts that are held until another engine takes them, and
-// received prompts until a request uses them. Their total size is limited, and unclaimed prompts expire.
+// Stores prompts that are passed between engines: computed prompts until another engine takes them, and received
+// prompts until a request uses them. Their total size is limited, and unclaimed prompts expire.
 import type { Clock } from "../../../base/domain/clock.ts";
 import {
   blockValues,

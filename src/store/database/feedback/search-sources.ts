@@ -1,5 +1,6 @@
-// Chooses the source from which a query reads records: all records of the project, for which the database chooses an
-// index, or the index of the numbers at a path, if it yields few records. All sources give the same matches.
+// Chooses from where a query reads records. It can read all records of the project, by an index that the database
+// chooses. If few records have a number in a range, it reads those by the index of numbers. All sources give the same
+// matches.
 import { type RawBuilder, sql, type SqlBool } from "kysely";
 import type { Condition } from "../../../base/domain/feedback-query/condition.ts";
 import type { FeedbackQuery } from "../../../base/domain/feedback-query/feedback-query.ts";

@@ -37,8 +37,8 @@ export function simplifyUnion(algebra: Algebra, shapes: readonly Shape[]): reado
 const isOpenString = (shape: Shape): shape is StringShape => shape.type === "string" && shape.values === null;
 
 /**
- * Merges strings that are described by expressions into one shape, at the position of the first. Strings with a list of
- * values stay as they are.
+ * Merges into one shape, at the position of the first, those strings that are described by expressions. Strings with a
+ * list of values stay as they are.
  */
 function withOneString({ texts }: Algebra, shapes: readonly Shape[]): readonly Shape[] {
   const strings = shapes.filter(isOpenString);

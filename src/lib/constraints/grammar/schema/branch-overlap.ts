@@ -41,7 +41,10 @@ export function overlappingBranches(
   return rivals.map((found) => found.sort((one, other) => one - other));
 }
 
-/** Returns names of the values that a shape lists, or that the tag of an object lists; null if no values are listed. */
+/**
+ * Returns the names of a shape's listed values or, for an object with a tag, of the tag's listed values; null if no
+ * values are listed.
+ */
 function namesOf(context: KeywordContext, shape: Shape, tag: string | null): readonly string[] | null {
   return shape.type === "object" && tag !== null ? tagNames(context, shape, tag) : valueNames(shape);
 }

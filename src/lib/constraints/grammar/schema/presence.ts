@@ -10,7 +10,9 @@ import type { Texts } from "./texts.ts";
 /** Maximum number of clauses. More clauses would cost more than the shapes that they replace. */
 const clausesMax = 16;
 
-/** Merges objects that only constrain which properties are present into one shape, at the position of the first. */
+/**
+ * Merges into one shape, at the position of the first, those objects that only constrain which properties are present.
+ */
 export function mergeByPresence(texts: Texts, shapes: readonly Shape[]): readonly Shape[] {
   const cases = new Map<Shape, readonly Clause[]>();
   for (const shape of shapes) {

@@ -17,8 +17,8 @@ export interface LexemeWalk {
   readonly tokens: { readonly bits: Uint32Array } | { readonly ids: Int32Array };
   readonly exits: readonly Exits[];
   /**
-   * Tails (the parts of tokens after the lexeme) of the tokens that leave the lexeme at exits missing in `exits`; null
-   * if `exits` lists all exits.
+   * Tails (the parts of tokens after the lexeme) for those exits that are not in `exits`; null if `exits` lists all
+   * exits.
    */
   readonly tails: BorrowedTails | null;
   readonly byteLength: number;

@@ -1,5 +1,5 @@
-// Serializes a value in the order that the grammar requires. An object takes the order of a plan that it fits. If it
-// fits no plan, it violates the schema and keeps its own order.
+// Serializes a value in the order that the grammar requires. If an object fits a plan, its members are written in the
+// order of the plan. If it fits no plan, it violates the schema and keeps its own order.
 import { ExactNumber } from "../../../../../base/domain/text/exact-json.ts";
 import type { ExactJson, ExactJsonObject } from "../../../../../base/domain/text/exact-json.ts";
 import { itemAt } from "./array-counts.ts";

@@ -1,5 +1,5 @@
-// Tracks the clauses of an object while its properties are written in order: the clauses that are satisfied so far, and
-// if the remaining properties can satisfy the open ones. The check of open clauses is a search, whose steps count
+// Tracks the clauses of an object while its properties are written in order: which clauses are satisfied so far, and
+// whether the remaining properties can satisfy the open ones. The check of open clauses is a search, whose steps count
 // towards the budget.
 import type { StepBudget } from "../../../regex/limits.ts";
 import type { Clause, Declared } from "../shapes.ts";
