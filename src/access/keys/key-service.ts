@@ -40,7 +40,11 @@ export interface KeyService {
    * @throws ServiceError `invalid`, with the faulty fields of the request as locations
    */
   create(request: KeyRequest): Promise<NewKey>;
-  /** Finds a key by its id, even if the key is revoked. @throws ServiceError `not_found` */
+  /**
+   * Finds a key by its id, even if the key is revoked.
+   *
+   * @throws ServiceError `not_found`
+   */
   find(id: string): Promise<AccessKey>;
   /** Lists keys in creation order, including revoked ones. */
   list(page: PageRequest, filter: KeyFilter): Promise<Page<AccessKey>>;

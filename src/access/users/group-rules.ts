@@ -20,7 +20,11 @@ interface GroupRule {
 /** Maximum length of a user name, the same as for the owner of a key. */
 const nameLengthMax = 128;
 
-/** Parses lines of the form `group=entity` or `group=*`. @throws ServiceError `invalid` for any other line */
+/**
+ * Parses lines of the form `group=entity` or `group=*`.
+ *
+ * @throws ServiceError `invalid` for any other line
+ */
 export function readGroupRules(lines: readonly string[]): readonly GroupRule[] {
   return lines.map((line) => {
     // Group names (as in LDAP) may contain "=", so the last "=" separates group and entity.

@@ -90,7 +90,11 @@ export function createIdTokens({
   };
 }
 
-/** Fetches the issuer's public keys. @throws an error that says why they cannot be fetched */
+/**
+ * Fetches the issuer's public keys.
+ *
+ * @throws an error that says why they cannot be fetched
+ */
 async function findKeys(issuer: string): Promise<JWTVerifyGetKey> {
   const place = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
   const answer = await ask(place, { signal: AbortSignal.timeout(issuerWaitMs) });

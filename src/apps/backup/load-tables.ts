@@ -40,7 +40,11 @@ export async function tableFiles(archive: ArchiveReader): Promise<ReadonlyMap<st
   return files;
 }
 
-/** Yields the rows of a table, and compares their number with the manifest at the end. @throws as {@link loadTables} */
+/**
+ * Yields the rows of a table, and compares their number with the manifest at the end.
+ *
+ * @throws as {@link loadTables}
+ */
 export async function* rowsOf(
   archive: ArchiveReader,
   { table, columns, rows: rowCount }: ArchivedTable,

@@ -140,7 +140,11 @@ interface TableWriting {
   readonly signal: AbortSignal;
 }
 
-/** Writes the rows of all tables to the archive. @throws the signal's reason; as {@link TableSnapshot.rows} */
+/**
+ * Writes the rows of all tables to the archive.
+ *
+ * @throws the signal's reason; as {@link TableSnapshot.rows}
+ */
 async function writeTables(
   writer: ArchiveWriter,
   database: Pick<DatabaseTables, "tables">,

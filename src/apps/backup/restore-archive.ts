@@ -87,7 +87,11 @@ async function* byKey(
   if (ofKey.length > 0) yield [keyOf(ofKey[0].path), ofKey];
 }
 
-/** Writes a file and flushes it. @returns the number of bytes */
+/**
+ * Writes a file and flushes it.
+ *
+ * @returns the number of bytes
+ */
 async function copyVerified(pieces: AsyncIterable<Uint8Array>, target: string): Promise<number> {
   await mkdir(dirname(target), { recursive: true });
   const file = await open(target, "wx");

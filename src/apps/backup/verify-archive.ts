@@ -138,7 +138,11 @@ function* verifyReferences(
   }
 }
 
-/** Returns the fault that an error describes. @throws the error itself if it is not about the archive */
+/**
+ * Returns the fault that an error describes.
+ *
+ * @throws the error itself if it is not about the archive
+ */
 function faultOf(what: string, error: unknown): Fault {
   if (error instanceof ServiceError) return { what, message: error.message };
   throw error;

@@ -18,7 +18,11 @@ export interface VerifiedServer {
   readonly artifacts: Pick<ArtifactStore, "path">;
 }
 
-/** Yields each fault. @throws as `DatabaseTables.snapshot` */
+/**
+ * Yields each fault.
+ *
+ * @throws as `DatabaseTables.snapshot`
+ */
 export async function* verifyServer(server: VerifiedServer, reading: Reading): AsyncGenerator<Fault, void> {
   const { tables } = server;
   const snapshot = await tables.snapshot();

@@ -26,7 +26,11 @@ export async function findNamed(client: Hone, name: string): Promise<NamedVersio
   return { model, step: version === null ? null : Number(version[1]) };
 }
 
-/** Resolves a name that must contain a version. @throws ServiceError `invalid` if it contains none */
+/**
+ * Resolves a name that must contain a version.
+ *
+ * @throws ServiceError `invalid` if it contains none
+ */
 export async function findNamedStep(
   client: Hone,
   name: string,

@@ -70,7 +70,11 @@ export interface Answer {
    * @throws HoneError if the connection is lost
    */
   bytes(): AsyncGenerator<Uint8Array>;
-  /** Returns the whole body. @throws HoneError if the connection is lost */
+  /**
+   * Returns the whole body.
+   *
+   * @throws HoneError if the connection is lost
+   */
   text(): Promise<string>;
 }
 

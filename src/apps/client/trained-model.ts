@@ -77,7 +77,11 @@ export class Model {
     return this.hone.chat.stream({ ...body, model: this.at(step) }, options);
   }
 
-  /** Creates a training job; `hone.jobs.wait` waits until it has made a version. @returns the job's id */
+  /**
+   * Creates a training job; `hone.jobs.wait` waits until it has made a version.
+   *
+   * @returns the job's id
+   */
   async train(
     groups: readonly TrajectoryGroup[],
     config: TrainingJobCreate["experimental_config"] = {},

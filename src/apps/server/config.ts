@@ -116,7 +116,11 @@ export function readConfig(
   return Object.freeze(config);
 }
 
-/** Returns the absolute path of a folder, or the URL of a bucket. @throws ServiceError `invalid` for any other value */
+/**
+ * Returns the absolute path of a folder, or the URL of a bucket.
+ *
+ * @throws ServiceError `invalid` for any other value
+ */
 function blobsPlace(given: string): string {
   if (isBucketUrl(given)) {
     readBucketUrl(given);

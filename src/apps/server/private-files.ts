@@ -84,7 +84,11 @@ async function makePrivate(path: string, logger: Logger): Promise<void> {
   }
 }
 
-/** Makes the content of a folder private. @returns the number of changed files and folders */
+/**
+ * Makes the content of a folder private.
+ *
+ * @returns the number of changed files and folders
+ */
 async function makeContentPrivate(folder: string): Promise<number> {
   let changed = 0;
   for (const name of await readdir(folder)) {

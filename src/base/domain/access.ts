@@ -144,7 +144,11 @@ export function refuseOtherOwner(caller: Caller, owned: Owned, what: string, fie
   throw new ServiceError({ code: "forbidden", message, faults });
 }
 
-/** Returns the error message for a caller that may not access this owner's data. @param what name of the data */
+/**
+ * Returns the error message for a caller that may not access this owner's data.
+ *
+ * @param what name of the data
+ */
 export function foreignMessage(caller: Caller, { entity }: Owned, what: string): string {
   return caller.entity === entity && caller.project !== null
     ? `${what} is outside the project ${JSON.stringify(caller.project)}, the only one that your key reaches.`

@@ -1,6 +1,10 @@
 // Assertions against programmer errors: conditions that must hold for any input.
 
-/** Throws if `condition` is false. @param whatMustHold condition in words, for the error message */
+/**
+ * Throws if `condition` is false.
+ *
+ * @param whatMustHold condition in words, for the error message
+ */
 export function assert(condition: boolean, whatMustHold: string): asserts condition {
   if (!condition) throw new Error(`must hold: ${whatMustHold}`);
 }

@@ -102,7 +102,11 @@ export interface PromptTransfers {
    * enough memory
    */
   expect(id: string, prompt: HeldPrompt): Promise<void>;
-  /** Writes bytes of an expected prompt. @throws ServiceError `not_found` if the prompt was dropped */
+  /**
+   * Writes bytes of an expected prompt.
+   *
+   * @throws ServiceError `not_found` if the prompt was dropped
+   */
   write(id: string, offset: number, bytes: Uint8Array): Promise<void>;
   /** Drops a held or expected prompt. Requests that already use it continue. Idempotent. */
   drop(id: string): Promise<void>;

@@ -78,7 +78,11 @@ export class ServiceError extends Error {
   }
 }
 
-/** Returns the `not_found` error for an object. @param kind kind of the object for the message, such as `model` */
+/**
+ * Returns the `not_found` error for an object.
+ *
+ * @param kind kind of the object for the message, such as `model`
+ */
 export function notFound(kind: string, id: string): ServiceError {
   return new ServiceError({ code: "not_found", message: `There is no ${kind} ${quoted(id)}.` });
 }

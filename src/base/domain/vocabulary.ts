@@ -8,7 +8,11 @@ export interface TokenVocabulary {
   readonly ends: Uint32Array;
 }
 
-/** Packs the bytes of tokens. @param tokens bytes by token id; null for an id without bytes */
+/**
+ * Packs the bytes of tokens.
+ *
+ * @param tokens bytes by token id; null for an id without bytes
+ */
 export function packVocabulary(tokens: readonly (Uint8Array | null)[]): TokenVocabulary {
   const ends = new Uint32Array(tokens.length);
   let size = 0;

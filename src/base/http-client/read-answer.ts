@@ -1,7 +1,11 @@
 // Reads the bytes of an answer into memory, up to a limit.
 import { AnswerTooLarge } from "./http-failure.ts";
 
-/** Returns all bytes of a body. @throws AnswerTooLarge above the limit; errors of the body */
+/**
+ * Returns all bytes of a body.
+ *
+ * @throws AnswerTooLarge above the limit; errors of the body
+ */
 export async function readBytes(body: AsyncIterable<Uint8Array>, bytesMax: number): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
   let byteCount = 0;

@@ -44,7 +44,11 @@ export interface Metrics {
   histogram(options: MetricOptions & { readonly buckets: readonly number[] }): {
     observe(value: number, labels?: Labels): void;
   };
-  /** Adds a gauge. @param read called each time the metrics are read */
+  /**
+   * Adds a gauge.
+   *
+   * @param read called each time the metrics are read
+   */
   gauge(options: MetricOptions, read: ReadSamples): void;
   /**
    * Adds a counter whose value another part of the system counts. Like a gauge, it is read at each scrape; its value

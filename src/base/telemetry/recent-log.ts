@@ -34,7 +34,11 @@ export class RecentLog {
     this.#limits = limits;
   }
 
-  /** Keeps a line. @param json line as the logging library writes it, which is a JSON object */
+  /**
+   * Keeps a line.
+   *
+   * @param json line as the logging library writes it, which is a JSON object
+   */
   add(json: string): void {
     const { linesMax, bytesMax } = this.#limits;
     const bytes = Buffer.byteLength(json);

@@ -60,7 +60,11 @@ export function isAtFaultLimit({ faultCount }: Findings): boolean {
   return faultCount >= countedMax;
 }
 
-/** Throws if there are faults. @throws ServiceError `invalid` with the first faults, and the number of further ones */
+/**
+ * Throws if there are faults.
+ *
+ * @throws ServiceError `invalid` with the first faults, and the number of further ones
+ */
 export function refuseFaults(findings: Findings): void {
   if (findings.faultCount === 0) return;
   const faults = firstFaults(findings.faults, findings.faultCount);

@@ -31,7 +31,11 @@ const usage = {
   usage: { "gpt-test": { requests: 1, prompt_tokens: 20, completion_tokens: 6, total_tokens: 26 } },
 };
 
-/** Checks the two chats of an agent that calls the tool `weather`. @param result content of the tool's message */
+/**
+ * Checks the two chats of an agent that calls the tool `weather`.
+ *
+ * @param result content of the tool's message
+ */
 function checkAgent(file: string, result: string): void {
   const chats = spansOf(file)
     .map((span) => tracedSpan(span))

@@ -50,7 +50,11 @@ export class ArchiveBytes {
     }
   }
 
-  /** Returns exactly `count` bytes, more than 0, in one buffer; null at the end. @throws as `pieces` */
+  /**
+   * Returns exactly `count` bytes, more than 0, in one buffer; null at the end.
+   *
+   * @throws as `pieces`
+   */
   async take(count: number): Promise<Buffer | null> {
     const first = await this.next(count);
     if (first === null || first.length === count) return first;
@@ -59,7 +63,11 @@ export class ArchiveBytes {
     return Buffer.concat(pieces);
   }
 
-  /** Skips `count` bytes. @throws as `pieces` */
+  /**
+   * Skips `count` bytes.
+   *
+   * @throws as `pieces`
+   */
   async skip(count: number): Promise<void> {
     for await (const _ of this.pieces(count));
   }

@@ -8,7 +8,11 @@ import { evaluate, evaluationFault } from "./evaluate.ts";
 import { ratedAnswers, rollbackReason } from "./rated-answers.ts";
 import { callerOf, type Step, type StepDependencies } from "./step-dependencies.ts";
 
-/** Takes the next step of a cycle. @throws ServiceError if the step fails; the learning loop tries again later */
+/**
+ * Takes the next step of a cycle.
+ *
+ * @throws ServiceError if the step fails; the learning loop tries again later
+ */
 export async function continueCycle(
   dependencies: StepDependencies,
   step: Step,

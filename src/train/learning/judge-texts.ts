@@ -51,7 +51,11 @@ export async function judgeMessage(
   return choose(judge, question, texts, ["accepts", "corrects", "unclear"] as const, options);
 }
 
-/** Asks the judge for one of the labels. @throws ServiceError `unsupported` for any other verdict */
+/**
+ * Asks the judge for one of the labels.
+ *
+ * @throws ServiceError `unsupported` for any other verdict
+ */
 async function choose<Label extends string>(
   { model, rubric }: LearningJudge,
   question: string,

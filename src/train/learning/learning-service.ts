@@ -55,7 +55,11 @@ export class LearningService {
     return this.find(model);
   }
 
-  /** Returns the state of a model's learning. @throws ServiceError `not_found` if learning is off */
+  /**
+   * Returns the state of a model's learning.
+   *
+   * @throws ServiceError `not_found` if learning is off
+   */
   async find({ id }: TrainedModel): Promise<LearningState> {
     const { learning, clock } = this.#dependencies;
     const [found, cycle] = await Promise.all([learning.find(id), learning.newestCycle(id)]);

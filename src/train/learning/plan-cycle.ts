@@ -39,7 +39,11 @@ export interface CyclePlan {
   readonly heldOut: readonly HeldOutAnswer[];
 }
 
-/** Plans the next job of a learning model. @throws ServiceError `unsupported` if there is too much feedback */
+/**
+ * Plans the next job of a learning model.
+ *
+ * @throws ServiceError `unsupported` if there is too much feedback
+ */
 export async function planCycle(
   dependencies: PlanDependencies,
   model: TrainedModel,

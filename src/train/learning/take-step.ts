@@ -7,7 +7,11 @@ import { judgeNextMessages } from "./next-messages.ts";
 import { startCycle } from "./start-cycle.ts";
 import { callerOf, type StepDependencies } from "./step-dependencies.ts";
 
-/** Takes one step. @throws ServiceError if the step fails; the learning loop tries again later */
+/**
+ * Takes one step.
+ *
+ * @throws ServiceError if the step fails; the learning loop tries again later
+ */
 export async function takeStep(
   dependencies: StepDependencies,
   learning: Learning,

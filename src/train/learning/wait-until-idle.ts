@@ -10,7 +10,11 @@ export interface IdleWait {
   readonly signal: AbortSignal;
 }
 
-/** Resolves when the server answers no requests, or after the maximum wait. @throws if the signal aborts */
+/**
+ * Resolves when the server answers no requests, or after the maximum wait.
+ *
+ * @throws if the signal aborts
+ */
 export async function waitUntilIdle({ clock, runningCount, settings, signal }: IdleWait): Promise<void> {
   const end = clock.monotonicMs() + settings.idleMsMax;
   while (runningCount() > 0 && clock.monotonicMs() < end) await clock.sleep(settings.idlePollMs, { signal });

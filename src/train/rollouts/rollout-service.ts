@@ -100,7 +100,11 @@ export class RolloutService {
     return this.find(model, rollout.id);
   }
 
-  /** Finds a rollout of a model. @throws ServiceError `not_found` */
+  /**
+   * Finds a rollout of a model.
+   *
+   * @throws ServiceError `not_found`
+   */
   async find(model: Pick<TrainedModel, "id">, id: string): Promise<Rollout> {
     const rollout = await this.#dependencies.rollouts.find(id.toLowerCase(), this.#dependencies.clock.now());
     if (rollout?.modelId !== model.id) throw notFound("rollout", id);

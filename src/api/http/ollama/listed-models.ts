@@ -35,7 +35,11 @@ export async function listModels(
   return [...listBases(dependencies, startedAt), ...trained];
 }
 
-/** Returns the model with this name. @throws ServiceError as `ModelDirectory.find` */
+/**
+ * Returns the model with this name.
+ *
+ * @throws ServiceError as `ModelDirectory.find`
+ */
 export async function findModel(
   dependencies: Dependencies,
   name: string,

@@ -61,13 +61,21 @@ export interface ReadOllamaEmbed extends ReadEmbedding {
   readonly notices: readonly string[];
 }
 
-/** Reads a body of `/api/embed`. @throws ServiceError `invalid` with every fault */
+/**
+ * Reads a body of `/api/embed`.
+ *
+ * @throws ServiceError `invalid` with every fault
+ */
 export function readOllamaEmbed(value: unknown): ReadOllamaEmbed {
   const { value: body, ignored } = readForm(embedForm, value);
   return converted(body, body.input, { ignored, dimensions: body.dimensions });
 }
 
-/** Reads a body of `/api/embeddings`. @throws ServiceError `invalid` with every fault */
+/**
+ * Reads a body of `/api/embeddings`.
+ *
+ * @throws ServiceError `invalid` with every fault
+ */
 export function readOllamaEmbeddings(value: unknown): ReadOllamaEmbed {
   const { value: body, ignored } = readForm(embeddingsForm, value);
   try {

@@ -106,7 +106,11 @@ const showSchema = schemaOf("OllamaShowRequest", {
 
 export const showForm: BodyForm<typeof showSchema> = { schema: showSchema };
 
-/** Returns the name in a request about a model. @throws ServiceError `invalid` if there is none, or it is empty */
+/**
+ * Returns the name in a request about a model.
+ *
+ * @throws ServiceError `invalid` if there is none, or it is empty
+ */
 export function nameIn({ model, name }: ValuesOf<typeof nameFields>): string {
   const given = model ?? name ?? "";
   if (given !== "") return given;

@@ -9,7 +9,11 @@ export interface LineReader {
   readonly findings: Findings;
   /** Noun for the content of a line, such as `conversation`, for error messages: singular and plural. */
   readonly holds: { readonly one: string; readonly many: string };
-  /** Reads the value of a line. @param place path of the line, such as `line 3` */
+  /**
+   * Reads the value of a line.
+   *
+   * @param place path of the line, such as `line 3`
+   */
   readonly read: (value: unknown, place: string) => void;
 }
 

@@ -10,7 +10,11 @@ export interface ArchivePlace {
   has(path: string): Promise<boolean>;
   /** Returns the paths of all files in the archive. */
   files(): Promise<readonly string[]>;
-  /** Yields the bytes of a file. @throws ServiceError `not_found` if it does not exist */
+  /**
+   * Yields the bytes of a file.
+   *
+   * @throws ServiceError `not_found` if it does not exist
+   */
   read(path: string): AsyncIterable<Uint8Array>;
   /** Starts a new file. The file is complete only once it is closed. */
   create(path: string): Promise<ArchiveFile>;

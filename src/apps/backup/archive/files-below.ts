@@ -11,7 +11,11 @@ export interface FoundFile {
   readonly other: string | null;
 }
 
-/** Lists the files at or below a path. @throws the file system's error if the path does not exist */
+/**
+ * Lists the files at or below a path.
+ *
+ * @throws the file system's error if the path does not exist
+ */
 export async function listFiles(path: string): Promise<readonly FoundFile[]> {
   const found = await lstat(path);
   if (!found.isDirectory()) return [{ name: "", bytes: found.size, other: otherThanFile(found) }];

@@ -7,7 +7,11 @@ import type { AnnotationQuestion } from "../../client/api.ts";
 export const questionForms =
   "name=a|b|c, name=yes-no, name=1..5, name=number or name=text. Append ? if the answer is optional, and then `: ` and the text of the question";
 
-/** Parses the value of --question. @throws InvalidArgumentError that lists the allowed forms */
+/**
+ * Parses the value of --question.
+ *
+ * @throws InvalidArgumentError that lists the allowed forms
+ */
 export function readQuestion(text: string): AnnotationQuestion {
   const match = /^([^=]+)=([^:]*?)(\?)?(?::\s*(.*))?$/s.exec(text.trim());
   const schema = match === null ? null : schemaOf(match[2].trim());

@@ -48,7 +48,11 @@ export class SeveralModels implements Conversation {
     this.#speakers = models.map((model) => ({ model, history: firstMessages(asking) }));
   }
 
-  /** Asks all models, and shows a model's error in place of its answer. @throws the first error if all models fail */
+  /**
+   * Asks all models, and shows a model's error in place of its answer.
+   *
+   * @throws the first error if all models fail
+   */
   async ask(question: string, { signal }: AskOptions = {}): Promise<void> {
     const asking = { ...this.#asking, seed: this.#asking.seed ?? freshSeed() % 2 ** 31 };
     const answers = this.#speakers.map((speaker): Answering => ({

@@ -175,7 +175,7 @@ function servedFacts({ status, files }: ServedModel) {
   };
 }
 
-/** Returns the adapter settings that a model overrides, and a short text of them. */
+/** Returns the adapter settings that a model overrides, and a short text that describes them. */
 function adaptersOf({
   lora_rank = null,
   lora_alpha = null,

@@ -49,7 +49,11 @@ async function fineTune(name: string, path: string, flags: SftFlags): Promise<vo
   if (flags.watch === true) await watchJob(client, jobId, flags);
 }
 
-/** Uploads the file, creates the job and prints it. @returns the job's id */
+/**
+ * Uploads the file, creates the job and prints it.
+ *
+ * @returns the job's id
+ */
 async function submitFile(client: Hone, name: string, path: string, flags: SftFlags): Promise<string> {
   const { model } = await findNamed(client, name);
   const job = await withUpload(client, path, (fileId) =>

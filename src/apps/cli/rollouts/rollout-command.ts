@@ -89,7 +89,11 @@ async function runRollout(words: readonly [string, ...string[]], flags: RunFlags
   printResult(finished, summaryOf(finished), flags);
 }
 
-/** Runs the agent, and then reads the reward. @throws Error if a program cannot be started or there is no reward */
+/**
+ * Runs the agent, and then reads the reward.
+ *
+ * @throws Error if a program cannot be started or there is no reward
+ */
 async function rewardOf(
   words: readonly [string, ...string[]],
   { json = false, rewardCommand, rewardFile }: RunFlags,

@@ -34,7 +34,11 @@ export function hasTerms({ terms, reactions, number, annotation, preferences }: 
   return [terms, reactions, number, annotation, preferences].some((flag) => flag !== undefined);
 }
 
-/** Returns the terms that the flags describe. @throws ServiceError `invalid` for missing or malformed flags */
+/**
+ * Returns the terms that the flags describe.
+ *
+ * @throws ServiceError `invalid` for missing or malformed flags
+ */
 export function readTerms(flags: TermFlags): Terms {
   const terms: Terms[number][] = [];
   if (flags.terms !== undefined) terms.push(...termsIn(flags.terms));

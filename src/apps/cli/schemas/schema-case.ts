@@ -92,7 +92,11 @@ function readTest(test: ExactJson, index: number): SchemaTest {
   return { valid, data };
 }
 
-/** Parses JSON, preserving numbers exactly. @throws ServiceError `invalid` for invalid JSON */
+/**
+ * Parses JSON, preserving numbers exactly.
+ *
+ * @throws ServiceError `invalid` for invalid JSON
+ */
 export function parsedJson(text: string): ExactJson {
   try {
     return parseExactJson(text);

@@ -54,7 +54,11 @@ export class AnnotationSession {
     this.#state = state;
   }
 
-  /** Starts a session and claims the first item. @throws HoneError if the queue does not exist */
+  /**
+   * Starts a session and claims the first item.
+   *
+   * @throws HoneError if the queue does not exist
+   */
   static async begin(
     queues: QueueCalls,
     name: QueueName,

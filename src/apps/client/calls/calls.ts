@@ -76,7 +76,11 @@ export class Calls {
     return this.#parsed(route, text) as AnswerOf<R>;
   }
 
-  /** Yields a stream's events as they arrive. @throws HoneError if the request or the stream fails */
+  /**
+   * Yields a stream's events as they arrive.
+   *
+   * @throws HoneError if the request or the stream fails
+   */
   async *events<R extends RouteWith<"events">>(
     route: R,
     input: InputOf<R>,

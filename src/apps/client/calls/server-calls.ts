@@ -10,9 +10,17 @@ const withoutRetries = { retries: 0 };
 
 /** The call group `hone.server`. `key` and the calls for logs require a key. */
 export class ServerCalls extends CallGroup {
-  /** Checks that the server can serve requests. @throws HoneError with status 503 if it cannot */
+  /**
+   * Checks that the server can serve requests.
+   *
+   * @throws HoneError with status 503 if it cannot
+   */
   readonly health = this.call("GET /health", withoutRetries);
-  /** Returns the state of each component. @throws HoneError with status 503 if a component is unhealthy */
+  /**
+   * Returns the state of each component.
+   *
+   * @throws HoneError with status 503 if a component is unhealthy
+   */
   readonly check = this.call("GET /v1/system-check", withoutRetries);
   /** Returns a description of the key that this client uses. */
   readonly key = this.call("GET /v1/preview/key");

@@ -18,14 +18,22 @@ export interface EnvironmentMessage {
   readonly data: JsonObject;
 }
 
-/** Parses a message. @throws HoneError `malformed` */
+/**
+ * Parses a message.
+ *
+ * @throws HoneError `malformed`
+ */
 export function messageOf(text: unknown, lengthMax: number): EnvironmentMessage {
   const { type, data } = objectOf(text, lengthMax);
   if (typeof type === "string" && isObject(data)) return { type, data };
   throw malformed("has no type or no data", text);
 }
 
-/** Parses a JSON object. @throws HoneError `malformed` */
+/**
+ * Parses a JSON object.
+ *
+ * @throws HoneError `malformed`
+ */
 export function objectOf(text: unknown, lengthMax: number): JsonObject {
   if (typeof text !== "string") throw malformed("is not text", "");
   if (text.length > lengthMax)
@@ -40,7 +48,11 @@ export function objectOf(text: unknown, lengthMax: number): JsonObject {
   throw malformed("is not a JSON object", text);
 }
 
-/** Returns the result of a step. A reward of true counts as 1. @throws HoneError `malformed` */
+/**
+ * Returns the result of a step. A reward of true counts as 1.
+ *
+ * @throws HoneError `malformed`
+ */
 export function stepOf<Observation>(data: JsonObject): EnvironmentStep<Observation> {
   const { observation, reward = null, done = false, metadata } = data;
   const given = typeof reward === "boolean" ? Number(reward) : reward;

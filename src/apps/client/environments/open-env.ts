@@ -81,7 +81,11 @@ export class OpenEnv<Observation = JsonObject, Action = JsonObject, State = Json
     return stepOf<Observation>(await this.#session.ask("observation", { type: "reset", data: options }));
   }
 
-  /** Performs an action. @throws HoneError `validation_error` if the action does not match the environment's schema */
+  /**
+   * Performs an action.
+   *
+   * @throws HoneError `validation_error` if the action does not match the environment's schema
+   */
   async step(action: Action): Promise<EnvironmentStep<Observation>> {
     return stepOf<Observation>(await this.#session.ask("observation", { type: "step", data: action }));
   }

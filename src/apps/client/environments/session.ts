@@ -29,7 +29,11 @@ export class EnvironmentSession {
   /** Why the session ended; null while it is open. */
   #ended: { readonly reason: unknown } | null = null;
 
-  /** Connects. @throws as openEnv */
+  /**
+   * Connects.
+   *
+   * @throws as openEnv
+   */
   static async open(
     url: string,
     socketClass: WebSocketClass,

@@ -35,7 +35,11 @@ export async function openAIClients(): Promise<(access: LibraryAccess) => OpenAI
   }
 }
 
-/** Returns a provider of `@ai-sdk/openai-compatible`. @throws HoneError `missing_package` if the package is missing */
+/**
+ * Returns a provider of `@ai-sdk/openai-compatible`.
+ *
+ * @throws HoneError `missing_package` if the package is missing
+ */
 export async function aiSdkProvider({
   baseURL,
   apiKey,
@@ -47,7 +51,11 @@ export async function aiSdkProvider({
   return createOpenAICompatible({ name: "hone", baseURL, apiKey, fetch, supportsStructuredOutputs: true });
 }
 
-/** Returns a `ChatOpenAI` of `@langchain/openai`. @throws HoneError `missing_package` if the package is missing */
+/**
+ * Returns a `ChatOpenAI` of `@langchain/openai`.
+ *
+ * @throws HoneError `missing_package` if the package is missing
+ */
 export async function langChainModel(
   { baseURL, apiKey, model, fetch }: LibraryAccess,
   fields: ChatOpenAIFields = {},
@@ -59,7 +67,11 @@ export async function langChainModel(
   return new Client({ model, useResponsesApi: false, ...fields, apiKey, configuration });
 }
 
-/** Returns a model of `@openai/agents`. @throws HoneError `missing_package` if the package is missing */
+/**
+ * Returns a model of `@openai/agents`.
+ *
+ * @throws HoneError `missing_package` if the package is missing
+ */
 export async function agentsModel(access: LibraryAccess): Promise<AgentsModel> {
   const name = "@openai/agents";
   const library = await (import(name) as Promise<AgentsLibrary>).catch((error: unknown) => {

@@ -115,7 +115,11 @@ export class RecordedTrajectory implements LibraryAccess {
     return JSON.parse(text) as ChatCompletion;
   };
 
-  /** Returns a client of the package `openai`. @throws HoneError `missing_package` if the package is missing */
+  /**
+   * Returns a client of the package `openai`.
+   *
+   * @throws HoneError `missing_package` if the package is missing
+   */
   get openai(): OpenAI {
     this.#openai ??= this.#options.openAI(this);
     return this.#openai;
@@ -180,7 +184,11 @@ export class RecordedTrajectory implements LibraryAccess {
     );
   }
 
-  /** Ends the rollout, and returns the trajectory as logs and training jobs accept it. @throws HoneError as `end` */
+  /**
+   * Ends the rollout, and returns the trajectory as logs and training jobs accept it.
+   *
+   * @throws HoneError as `end`
+   */
   async finish(judged: Judged): Promise<Trajectory> {
     await this.end();
     return this.toTrajectory(judged);

@@ -124,7 +124,11 @@ export interface FollowedJob {
   readonly training: TrainingNumbers | null;
 }
 
-/** Waits until a job succeeds, and reports its events. @throws HoneError `job_failed` */
+/**
+ * Waits until a job succeeds, and reports its events.
+ *
+ * @throws HoneError `job_failed`
+ */
 export async function followedJob<Task>(
   { model, maker: { signal }, options, emit }: Pick<RoundRun<Task>, "model" | "maker" | "emit" | "options">,
   round: number,

@@ -56,5 +56,9 @@ export function overlaid(runs: readonly Run[]): readonly Curve[] {
   }));
 }
 
-/** Returns the address of a point's details; null if it has none. @param run number of the run's colour */
+/**
+ * Returns the address of a point's details; null if it has none.
+ *
+ * @param run number of the run's colour
+ */
 export type PointAddress = (run: number, step: number) => string | null;

@@ -112,7 +112,11 @@ export function Facts({ of }: { readonly of: readonly (readonly [string, Compone
   );
 }
 
-/** A state such as `failed`, in the colour that stands for it. @param says text to show instead of the state */
+/**
+ * A state such as `failed`, in the colour that stands for it.
+ *
+ * @param says text to show instead of the state
+ */
 export function State({ of, says = of }: { readonly of: string; readonly says?: string }) {
   return <span class={`state state-${of}`}>{says}</span>;
 }

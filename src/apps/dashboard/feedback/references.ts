@@ -7,7 +7,11 @@ export interface Subject {
   readonly reference: string;
 }
 
-/** Returns the subject for a call in a project. @param id id of a stored trajectory, or of a completion */
+/**
+ * Returns the subject for a call in a project.
+ *
+ * @param id id of a stored trajectory, or of a completion
+ */
 export function callIn(
   { entity, project }: { readonly entity: string; readonly project: string },
   id: string,

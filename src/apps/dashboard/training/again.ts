@@ -10,7 +10,11 @@ type JobBody = BodyOf<"POST /v1/preview/training-jobs">;
 /** Maximum size of a job's data, which the page holds in memory. */
 const bytesMax = 64_000_000;
 
-/** Returns the id of the new job. @throws Error if the job's data is too large for the page */
+/**
+ * Returns the id of the new job.
+ *
+ * @throws Error if the job's data is too large for the page
+ */
 export async function trainAgain(
   hone: Hone,
   job: TrainingJob,

@@ -65,7 +65,11 @@ export async function backup(target: string, flags: PlaceFlags, watching: Watchi
   );
 }
 
-/** Exports only the database. @throws ServiceError as `makeExport` */
+/**
+ * Exports only the database.
+ *
+ * @throws ServiceError as `makeExport`
+ */
 export async function exportDatabase(
   target: string,
   flags: PlaceFlags,
@@ -80,7 +84,11 @@ export async function exportDatabase(
   );
 }
 
-/** Restores a backup. @throws ServiceError as `restoreArchive`; `conflict` while a server runs */
+/**
+ * Restores a backup.
+ *
+ * @throws ServiceError as `restoreArchive`; `conflict` while a server runs
+ */
 export async function restore(source: string, flags: PlaceFlags, watching: Watching): Promise<Manifest> {
   const archive = await openArchive(archivePlaceOf(source));
   const { config, place } = await newPlace(flags);

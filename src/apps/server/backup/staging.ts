@@ -10,7 +10,11 @@ import { takeFileLock } from "../database-place.ts";
 
 const stagedName = "staged";
 
-/** Runs `work` with an empty staging folder. @throws ServiceError `conflict` during another backup */
+/**
+ * Runs `work` with an empty staging folder.
+ *
+ * @throws ServiceError `conflict` during another backup
+ */
 export async function withStaging<Result>(
   dataFolder: string,
   work: (folder: string) => Promise<Result>,

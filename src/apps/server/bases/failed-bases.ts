@@ -47,7 +47,11 @@ export function loadFaultOf({ engine, texts }: LoadableBase): string | null {
   return texts.fault ?? engine.loadFault;
 }
 
-/** Requires that at least one base can answer. @throws ServiceError `unavailable` with all reasons */
+/**
+ * Requires that at least one base can answer.
+ *
+ * @throws ServiceError `unavailable` with all reasons
+ */
 export function requireOne(bases: readonly LoadableBase[], failed: readonly FailedBase[]): void {
   const faults = loadFaults(bases, failed);
   if (faults.length < bases.length + failed.length) return;

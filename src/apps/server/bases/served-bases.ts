@@ -289,7 +289,11 @@ export function servedBases({ bases, failed }: Pick<EngineBases, "bases" | "fail
   };
 }
 
-/** Returns the base with this name. @throws ServiceError `unavailable` for a failed base */
+/**
+ * Returns the base with this name.
+ *
+ * @throws ServiceError `unavailable` for a failed base
+ */
 export function findBase({ bases, failed }: Pick<EngineBases, "bases" | "failed">, name: string): EngineBase {
   const failure = failed.find((one) => one.name === name);
   if (failure !== undefined) throw failedBaseError(failure.reason);

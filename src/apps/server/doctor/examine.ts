@@ -17,7 +17,11 @@ import { knownModelsFinding, modelFindings } from "./models.ts";
 
 export type { FindServer, Finding, SeenServer };
 
-/** Yields each finding as soon as it is known. @param flags as for `hone serve` */
+/**
+ * Yields each finding as soon as it is known.
+ *
+ * @param flags as for `hone serve`
+ */
 export async function* examine(flags: FlagValues, find: FindServer): AsyncGenerator<Finding> {
   const { memoryBytes } = thisMachine();
   yield nodeFinding(process.versions.node, nodeVersions());

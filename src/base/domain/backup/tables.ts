@@ -59,7 +59,11 @@ export interface DatabaseTables {
   tables(): Promise<readonly TableColumns[]>;
   /** Returns the schema version of the database; null if it contains no tables of Hone. */
   version(): Promise<number | null>;
-  /** Begins a snapshot. @throws ServiceError `unsupported` if the schema version is not the newest */
+  /**
+   * Begins a snapshot.
+   *
+   * @throws ServiceError `unsupported` if the schema version is not the newest
+   */
   snapshot(): Promise<TableSnapshot>;
   readonly requireTables: RequireTables;
   /**

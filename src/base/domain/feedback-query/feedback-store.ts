@@ -65,14 +65,22 @@ export interface FeedbackStore {
    * time
    */
   query(query: FeedbackQuery, turn: QueryTurn): Promise<FeedbackResult>;
-  /** Returns a page of matching records in the order of the scan. @throws as `query` */
+  /**
+   * Returns a page of matching records in the order of the scan.
+   *
+   * @throws as `query`
+   */
   scan(scan: FeedbackScan, turn: QueryTurn): Promise<FeedbackScanPage>;
   /**
    * Returns the number of a record, from which `scan` can continue in storage order; null if the project has no such
    * record.
    */
   placeOf(projectId: string, id: string): Promise<number | null>;
-  /** Counts matching records by type. @throws as `query` */
+  /**
+   * Counts matching records by type.
+   *
+   * @throws as `query`
+   */
   countTypes(question: TypeQuestion, turn: QueryTurn): Promise<TypeCounts>;
   /** Deletes the records with these ids, and their histories, in one transaction. Unknown ids are ignored. */
   delete(projectId: string, ids: readonly string[]): Promise<void>;

@@ -77,7 +77,11 @@ export function orderOf(a: string | number | boolean, b: string | number | boole
   return typeof a === "string" ? compareTexts(a, String(b)) : Number(a) - Number(b);
 }
 
-/** True if the comparison holds for two values. @param order their order, as {@link orderOf} returns it */
+/**
+ * True if the comparison holds for two values.
+ *
+ * @param order their order, as {@link orderOf} returns it
+ */
 export function holdsOf(operator: Comparison, order: number): boolean {
   switch (operator) {
     case "eq":
@@ -234,7 +238,11 @@ export function itemCount(input: Expression): Expression {
   throw refusal(`$size of ${typeNames[typeOf(input)]}; only a value of the payload can be a list`);
 }
 
-/** Converts an expression to a condition. @throws ServiceError `unsupported` for a text, a number or a time */
+/**
+ * Converts an expression to a condition.
+ *
+ * @throws ServiceError `unsupported` for a text, a number or a time
+ */
 export function asCondition(expression: Expression): Condition {
   if (isCondition(expression)) return expression;
   if (isValueField(expression)) return { kind: "truth of", input: expression };

@@ -1,7 +1,11 @@
 // Functions that let the server's own code use the models that the server serves.
 import type { JsonObject } from "../text/json.ts";
 
-/** Answers a chat request. Both have the format of OpenAI's API. @throws ServiceError as the chat service does */
+/**
+ * Answers a chat request. Both have the format of OpenAI's API.
+ *
+ * @throws ServiceError as the chat service does
+ */
 export type AskModel = (body: JsonObject, options: { readonly signal: AbortSignal }) => Promise<ModelAnswer>;
 
 /** Returns the embedding of each text, as a unit vector, computed by the server's default model. */

@@ -129,7 +129,11 @@ export interface RunningCount {
 export interface LimitStore {
   /** Returns the limits that an administrator has set for the entity. Limits that are not set are null. */
   findEntityLimits(entity: string): Promise<KeyLimits>;
-  /** Changes the named limits of an entity; null removes a limit. @returns the limits after the change */
+  /**
+   * Changes the named limits of an entity; null removes a limit.
+   *
+   * @returns the limits after the change
+   */
   changeEntityLimits(entity: string, limits: Partial<KeyLimits>): Promise<KeyLimits>;
   /** True if other servers may count usage in this database, too. */
   readonly isShared: boolean;

@@ -86,7 +86,11 @@ export interface LearningStore {
   ): Promise<LearningCycle | null>;
   /** Returns the number of the last recorded chat in which learning looked for replies; null if the hold is lost. */
   turnCursor(hold: LearningHold): Promise<number | null>;
-  /** Returns the turns with these hashes. @param hashes at most 200 */
+  /**
+   * Returns the turns with these hashes.
+   *
+   * @param hashes at most 200
+   */
   findTurns(modelId: string, hashes: readonly string[]): Promise<readonly AnsweredTurn[]>;
   /**
    * Stores turns and moves the cursor. Keeps the newest `countMax` turns of the model. Does nothing if the hold is

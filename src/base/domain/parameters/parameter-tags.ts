@@ -116,7 +116,11 @@ function parameterTag(marks: ParameterMarks, { name, value, root }: Parameter): 
   return asJson(json);
 }
 
-/** Returns the format of one whole parameter. @param content format of the parameter's value */
+/**
+ * Returns the format of one whole parameter.
+ *
+ * @param content format of the parameter's value
+ */
 export function wholeParameter(
   { open, middle, behindKind, close }: ParameterMarks,
   { name, isText, content }: { readonly name: string; readonly isText: boolean; readonly content: Json },

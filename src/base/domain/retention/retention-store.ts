@@ -98,8 +98,16 @@ export interface RetentionStore {
    * rows are left.
    */
   clear(): Promise<boolean>;
-  /** Returns the data that was removed, by day, newest day first, then by kind and entity. @param limit at most 1000 */
+  /**
+   * Returns the data that was removed, by day, newest day first, then by kind and entity.
+   *
+   * @param limit at most 1000
+   */
   removed(entity: string | null, limit: number): Promise<readonly RemovedOfDay[]>;
-  /** Returns the number of stored bytes, by kind of data. @param entity null for all entities together */
+  /**
+   * Returns the number of stored bytes, by kind of data.
+   *
+   * @param entity null for all entities together
+   */
   stored(entity: string | null): Promise<Readonly<Record<StoredKind, number>>>;
 }

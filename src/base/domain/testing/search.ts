@@ -9,12 +9,20 @@ export const searchSeed = numberOf("TEST_SEED") ?? usualSeed;
 
 const times = numberOf("TEST_TIMES") ?? 1;
 
-/** Returns a number of cases, scaled to the length of this run. @param sample number of cases in `npm test` */
+/**
+ * Returns a number of cases, scaled to the length of this run.
+ *
+ * @param sample number of cases in `npm test`
+ */
 export function searchCount(sample: number): number {
   return sample * times;
 }
 
-/** Returns parameters for fast-check. @param sample number of cases in `npm test` */
+/**
+ * Returns parameters for fast-check.
+ *
+ * @param sample number of cases in `npm test`
+ */
 export function searching(sample: number): { readonly seed: number; readonly numRuns: number } {
   return { seed: searchSeed, numRuns: searchCount(sample) };
 }

@@ -31,7 +31,11 @@ export type ExactJson =
   | ExactJsonObject;
 export type ExactJsonObject = { readonly [key: string]: ExactJson };
 
-/** Parses a text like JSON.parse, but keeps the digits of numbers. @throws SyntaxError as JSON.parse does */
+/**
+ * Parses a text like JSON.parse, but keeps the digits of numbers.
+ *
+ * @throws SyntaxError as JSON.parse does
+ */
 export function parseExactJson(text: string): ExactJson {
   // Safe cast: JSON.parse returns plain JSON, which has no exact numbers.
   return withExactNumbers(text, JSON.parse(text) as Json);

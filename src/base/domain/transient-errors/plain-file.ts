@@ -20,7 +20,11 @@ export function otherThanFile(found: PathKind): string | null {
   return found.isSocket() ? "a socket" : "a device";
 }
 
-/** Refuses to open a path that is not a plain file. @throws ServiceError `invalid`, with the path in the message */
+/**
+ * Refuses to open a path that is not a plain file.
+ *
+ * @throws ServiceError `invalid`, with the path in the message
+ */
 export function requirePlainFile(path: string, found: PathKind): void {
   const kind = otherThanFile(found);
   if (kind === null) return;

@@ -17,7 +17,11 @@ export type DeliveryOutcome =
   | { readonly state: "pending"; readonly dueAt: Date };
 
 export interface WebhookStore {
-  /** Stores a new webhook. @throws ServiceError `conflict` if the entity already has `countMax` webhooks */
+  /**
+   * Stores a new webhook.
+   *
+   * @throws ServiceError `conflict` if the entity already has `countMax` webhooks
+   */
   create(webhook: NewWebhook, limits: { readonly countMax: number }): Promise<void>;
   find(id: string): Promise<Webhook | null>;
   list(filter: { readonly entity: string | null }, page: PageRequest): Promise<Page<Webhook>>;
@@ -33,7 +37,11 @@ export interface WebhookStore {
   /** Deletes a webhook and its deliveries. Returns false if there is no such webhook. */
   delete(id: string): Promise<boolean>;
 
-  /** Returns the deliveries of a webhook. @throws ServiceError `invalid` if `after` names no delivery of the webhook */
+  /**
+   * Returns the deliveries of a webhook.
+   *
+   * @throws ServiceError `invalid` if `after` names no delivery of the webhook
+   */
   listDeliveries(
     webhookId: string,
     filter: { readonly state: DeliveryState | null },

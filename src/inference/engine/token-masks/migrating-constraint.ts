@@ -6,7 +6,7 @@ import type { ConstraintCursor, PreparedConstraint, TokenMask } from "./constrai
 import type { Refusal } from "./mask-protocol.ts";
 import type { MaskPlace, MaskWorker } from "./mask-worker.ts";
 
-/** Memory that is never written, so that waiting for a change of it only sleeps. */
+/** Memory that never changes. Waiting for a change of it is a way to sleep. */
 const nothing = new Int32Array(new SharedArrayBuffer(4));
 
 /** A compiled constraint, and the key by which its thread identifies it. */

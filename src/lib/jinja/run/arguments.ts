@@ -4,7 +4,11 @@ import { isTrue, numberOf } from "../values/compare.ts";
 import { typeName } from "../values/show.ts";
 import { Undefined, type CallArguments, type Value } from "../values/value.ts";
 
-/** Requires a call without arguments. @throws TemplateFault if there are arguments */
+/**
+ * Requires a call without arguments.
+ *
+ * @throws TemplateFault if there are arguments
+ */
 export function requireNone(callable: string, args: CallArguments): void {
   if (args.positional.length + args.named.size > 0)
     throw new TemplateFault(`${callable}() takes no arguments`);

@@ -37,7 +37,11 @@ export function manifestText(manifest: Manifest): string {
   return JSON.stringify({ format, version: formatVersion, ...manifest });
 }
 
-/** Parses the manifest of an artifact. @throws ServiceError `conflict` if Hone did not write the text */
+/**
+ * Parses the manifest of an artifact.
+ *
+ * @throws ServiceError `conflict` if Hone did not write the text
+ */
 export function readManifest(text: string, key: string): Manifest {
   const manifest = parsed(text);
   if (manifest !== null) return manifest;

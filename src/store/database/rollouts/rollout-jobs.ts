@@ -63,7 +63,11 @@ export async function takeRollouts(
   }
 }
 
-/** Gives the rollouts of a job to the job that repeats it. @throws ServiceError as {@link takeRollouts} */
+/**
+ * Gives the rollouts of a job to the job that repeats it.
+ *
+ * @throws ServiceError as {@link takeRollouts}
+ */
 export async function copyRollouts(
   transaction: Transaction<Schema>,
   job: { readonly id: string; readonly modelId: string; readonly createdAt: Date },

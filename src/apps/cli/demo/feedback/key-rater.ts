@@ -47,7 +47,11 @@ export function keyRater(keyboard: Keyboard, write: (text: string) => void): Rat
   };
 }
 
-/** Waits for a key that means a thumb or skipping, and returns its meaning. @throws Error on q, Ctrl-C or Ctrl-D */
+/**
+ * Waits for a key that means a thumb or skipping, and returns its meaning.
+ *
+ * @throws Error on q, Ctrl-C or Ctrl-D
+ */
 async function nextThumb(keyboard: Keyboard): Promise<Thumb | "skip"> {
   for (;;) {
     const key = (await keyboard.read()).toLowerCase();

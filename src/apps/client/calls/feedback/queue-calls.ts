@@ -30,7 +30,11 @@ const limit = 100;
 
 /** The call group `hone.queues`. */
 export class QueueCalls extends CallGroup {
-  /** Creates a queue. @returns its id */
+  /**
+   * Creates a queue.
+   *
+   * @returns its id
+   */
   async create(queue: AnnotationQueueCreateReq, options?: RequestOptions): Promise<string> {
     return (await this.calls.call("POST /annotation_queues", { body: queue }, options)).id;
   }

@@ -5,7 +5,11 @@ import type { GrammarText } from "./grammar-text.ts";
 import { readLark } from "./lark/read-lark.ts";
 import { startsLikeLark } from "./lark/names.ts";
 
-/** Parses a grammar. @throws ConstraintRefusal for syntax that is malformed or not supported, with its position */
+/**
+ * Parses a grammar.
+ *
+ * @throws ConstraintRefusal for syntax that is malformed or not supported, with its position
+ */
 export function readGrammar(text: string, effort: PatternEffort): GrammarText {
   return startsLikeLark(text) ? readLark(text, effort) : readGbnf(text, effort.limits);
 }

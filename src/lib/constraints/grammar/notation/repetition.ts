@@ -20,7 +20,11 @@ export function readBounds(reader: Reader): Bounds | null {
   return [min, most === "" ? Number.POSITIVE_INFINITY : Number(most)];
 }
 
-/** Returns a node that repeats the part. @param start position of the bounds, for refusals */
+/**
+ * Returns a node that repeats the part.
+ *
+ * @param start position of the bounds, for refusals
+ */
 export function repeated(reader: Reader, part: GrammarNode, [min, max]: Bounds, start: number): GrammarNode {
   if (min > max) throw reader.malformed("a repetition whose bounds are out of order", start);
   if (Math.max(min, Number.isFinite(max) ? max : 0) > repetitionsMax)

@@ -13,7 +13,11 @@ export interface Reply {
   readonly retryAfterSeconds: number | null;
 }
 
-/** Parses the body of an answer. @throws ServiceError `unavailable` if the body is not a JSON object */
+/**
+ * Parses the body of an answer.
+ *
+ * @throws ServiceError `unavailable` if the body is not a JSON object
+ */
 export function jsonOf({ body, status }: Reply, what: string): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(Buffer.from(body).toString());

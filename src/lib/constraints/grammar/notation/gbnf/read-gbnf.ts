@@ -18,7 +18,11 @@ const ruleStart = /([A-Za-z0-9_][\w.-]*)[ \t]*::=/y;
 const ruleName = /[A-Za-z0-9_][\w.-]*/y;
 const blanks = /(?:\s|#[^\n]*)*/y;
 
-/** Parses a grammar in GBNF. @throws ConstraintRefusal for malformed or unsupported GBNF, with its position */
+/**
+ * Parses a grammar in GBNF.
+ *
+ * @throws ConstraintRefusal for malformed or unsupported GBNF, with its position
+ */
 export function readGbnf(text: string, limits: GrammarLimits): GrammarText {
   const reader = new Reader(text, "", "grammar");
   const rules = new Map<string, GrammarNode>();

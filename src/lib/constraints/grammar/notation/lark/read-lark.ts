@@ -17,7 +17,11 @@ import { readJson } from "./read-literal.ts";
 const ignoredRule = "%ignore";
 const wholeText = "the whole text";
 
-/** Parses a grammar in Lark. @throws ConstraintRefusal for malformed or unsupported Lark, with its position */
+/**
+ * Parses a grammar in Lark.
+ *
+ * @throws ConstraintRefusal for malformed or unsupported Lark, with its position
+ */
 export function readLark(text: string, effort: PatternEffort): GrammarText {
   return new LarkReader(text, effort).read();
 }
