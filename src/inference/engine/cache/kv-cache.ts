@@ -1,6 +1,6 @@
 // The KV cache: all lanes (groups of rows that are computed together), and the memory that they may take. A step
-// computes over a lane's whole capacity, so lanes grow with their rows and shrink when mostly unused. Resizing copies
-// for only a few milliseconds in each step, so that no step waits for a large copy.
+// computes over a lane's whole capacity, so lanes grow with their rows and shrink when mostly unused. To resize a lane,
+// each step copies for only a few milliseconds, so that no step waits for a large copy.
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { ModelShape } from "../model-shape.ts";
 import { KvLane, roundUpPositions } from "./kv-lane.ts";

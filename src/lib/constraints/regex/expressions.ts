@@ -458,8 +458,8 @@ export class Expressions {
   }
 
   /**
-   * True if the structure of the expressions shows that the expression has no match in common with the members. Makes
-   * no search.
+   * True if the structure of the expressions shows that the expression has no match in common with the members.
+   * Examines only the structure, without a search.
    */
   #isRuledOut(members: ReadonlySet<Expression>, part: Expression): boolean {
     const opposite = this.#opposites.get(part);
@@ -780,7 +780,7 @@ export class Expressions {
 
   /**
    * True if the structure of the expressions shows that every text that matches all members also matches this
-   * expression. Makes no search.
+   * expression. Examines only the structure, without a search.
    */
   #implies(members: ReadonlySet<Expression>, other: Expression): boolean {
     if (members.has(other)) return true;
