@@ -355,8 +355,8 @@ export interface ModelStore {
   /** Pins or unpins a version. Returns the changed version; null if there is no such version. */
   pinVersion(modelId: string, step: number, isPinned: boolean): Promise<ModelVersion | null>;
   /**
-   * Returns the trainer states that are no longer needed: those of a model's versions, except saved versions and the
-   * newest `keptCount` others with a state. Deleted versions do not count.
+   * Returns the trainer states of a model's versions that are no longer needed. Still needed are the states of saved
+   * versions, and of the newest `keptCount` other versions that have a state. Deleted versions do not count.
    */
   oldTrainerStates(modelId: string, keptCount: number): Promise<readonly string[]>;
   /** Returns up to `limit` versions, of any model, whose saved name has expired by a time. */
@@ -367,7 +367,8 @@ export interface ModelStore {
   dropTrainerStates(modelId: string, states: readonly string[]): Promise<void>;
   /**
    * Records the hash of a base model's weights in two kinds of versions that lack it: versions with the hash of the
-   * same base files, and versions whose base is unknown. Assumes that the latter were trained on these weights.
+   * same base files, and versions whose base is unknown. Assumes that versions with an unknown base were trained on
+   * these weights.
    *
    * @returns the number of versions whose base was unknown
    */

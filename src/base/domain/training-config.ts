@@ -70,7 +70,7 @@ export interface TrainingConfig {
   readonly stepCount: number | null;
   /**
    * Upper bound of the weights of truncated importance sampling, at least 0; 0 disables these weights. A token's weight
-   * is the ratio of its probability before the first step to its recorded probability.
+   * is its probability before the first step, divided by its recorded probability.
    */
   readonly truncatedImportanceSampling: number;
   /** Weight decay of AdamW, at least 0; null lets the server choose. */

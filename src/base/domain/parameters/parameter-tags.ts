@@ -4,7 +4,7 @@
 import { isJsonObject, type Json, type JsonObject } from "../text/json.ts";
 import { referred, valueFormOf } from "./value-form.ts";
 
-/** Marks that the format of a model's tool calls writes around each parameter. */
+/** Marks around each parameter, as a model writes its tool calls. */
 export interface ParameterMarks {
   /** Mark before the parameter's name. */
   readonly open: string;

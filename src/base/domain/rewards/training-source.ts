@@ -73,8 +73,8 @@ export interface ListedSource extends TrainingSource {
 
 export interface TrainingSourceStore {
   /**
-   * Returns, by the {@link answerId} of each answer, the feedback marks of the revisions on which a model's jobs have
-   * trained. Failed and cancelled jobs do not count.
+   * Returns, for each answer, the marks of the feedback revisions on which jobs of the model have trained. The key is
+   * the {@link answerId}. Failed and cancelled jobs do not count.
    */
   trainedOn(
     modelId: string,

@@ -77,7 +77,7 @@ export interface WebhookStore {
     outcome: DeliveryOutcome,
   ): Promise<void>;
   /**
-   * Deletes finished deliveries that ended before a time, or that exceed the `countMax` newest. Each call deletes at
+   * Deletes finished deliveries that ended before a time, and those beyond the newest `countMax`. Each call deletes at
    * most a few thousand.
    *
    * @returns the number of deleted deliveries

@@ -50,7 +50,7 @@ export function partNames(weight: string): {
   readonly rows: string;
   /** 8-bit codes [K, N], for products. */
   readonly columns: string;
-  /** Scales of the rows in `rows` and `columns`, float32 [N]. */
+  /** Row scales for the codes in `rows` and `columns`, float32 [N]. */
   readonly scales: string;
   /** Scales of the blocks in `codes`, float32 [N, K/32]. */
   readonly blockScales: string;

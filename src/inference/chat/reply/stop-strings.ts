@@ -111,7 +111,7 @@ class Prefix implements StopState {
   readonly end: number;
   /** Length of the prefix in UTF-16 units. */
   readonly length: number;
-  /** The longest shorter end of this prefix that is the beginning of some stop string; null for the empty prefix. */
+  /** The state for the longest proper suffix of this prefix that begins some stop string; null for the empty prefix. */
   shorter: Prefix | null = null;
   readonly longer = new Map<number, Prefix>();
   /** Index of `completed` in the caller's list; Infinity if no stop string is complete. */
