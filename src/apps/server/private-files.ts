@@ -53,9 +53,9 @@ export async function keepDataPrivate({ data, blobs, database }: DataPlaces, log
 }
 
 /**
- * Makes a file or folder private. If others could access a folder, its content is made private too. The content of a
- * folder that was already private is not read, because it may be very large. Only caches are always read: they are
- * small, and earlier builds wrote readable files there.
+ * Makes a file or folder private. If others could access a folder, its content is made private too; otherwise the
+ * content is not read, because it may be very large. Only caches are always read: they are small, and earlier builds
+ * wrote readable files there.
  */
 async function makePrivate(path: string, logger: Logger): Promise<void> {
   // Windows uses access control lists, which the file mode does not show. A folder in the user's profile is private

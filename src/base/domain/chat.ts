@@ -181,7 +181,7 @@ export interface ChatIdentity {
 
 /**
  * A validated request. All defaults are set, except those that depend on the model. The chat service refuses options
- * that the engine lacks. An option that the chat service itself lacks has its default here, and `unserved` contains a
+ * that the engine lacks; an option that the chat service itself lacks has its default here, and `unserved` contains a
  * fault for it.
  */
 export interface ChatRequest {

@@ -74,9 +74,11 @@ export interface TrainedModel {
 }
 
 /**
- * Names of a layer's projections. Attention has `q_proj` to `o_proj`. Layers with a convolution or a delta rule have
- * some of `in_proj` to `out_proj`. Every layer has `gate_proj` to `down_proj`. Only Gemma 4 has the last two. The files
- * of some models use other names.
+ * Names of a layer's projections. The files of some models use other names.
+ * - Attention has `q_proj` to `o_proj`.
+ * - Layers with a convolution or a delta rule have some of `in_proj` to `out_proj`.
+ * - Every layer has `gate_proj` to `down_proj`.
+ * - Only Gemma 4 has the last two.
  */
 export const projectionNames = [
   "q_proj",

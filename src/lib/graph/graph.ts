@@ -191,7 +191,7 @@ export interface OpAttributes {
   readonly continuedAttention: FusedAttention;
   /**
    * (q and k [B, T, H*K], v [B, T, H*V], state [B, H, K, V], log-decay g and write strength β [B, T, H]) → (o [B, T,
-   * H*V], state after the last token): the gated delta rule (arXiv:2412.06464), for serving only.
+   * H*V], state after the last token). This is the gated delta rule (arXiv:2412.06464), for serving only.
    * - Each token computes S ← exp(g)·S, then S ← S + k (β·(v − Sᵀk))ᵀ, then o = scale · Sᵀq.
    */
   readonly deltaAttention: { readonly heads: number; readonly scale: number };

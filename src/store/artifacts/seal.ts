@@ -1,4 +1,4 @@
-// Seals of artifacts. A seal is a hash over some of an artifact's files. A reader can detect any changed byte with it.
+// Seals of artifacts. A seal is a hash over some of an artifact's files; a reader can detect any changed byte with it.
 // Reads files synchronously, because only processes and threads that read the files anyway check seals.
 import { createHash } from "node:crypto";
 import { closeSync, openSync, readSync, statSync } from "node:fs";

@@ -41,7 +41,7 @@ export type PreferenceLossConfig = Pick<PreferenceConfig, (typeof preferenceLoss
  * - w_t is the weight of the token's sequence, times the token's own weight if it has one.
  * - L_t is the policy gradient loss (CISPO, arXiv:2506.13585, or PPO, arXiv:1707.06347), or the negative
  * log-probability, which ignores advantages.
- * - With a KL penalty β, the policy gradient uses A_t + β · (k̄ - k_t) as advantage. k_t is the token's current
+ * - With a KL penalty β, the policy gradient uses A_t + β · (k̄ - k_t) as advantage. Here, k_t is the token's current
  * log-probability minus its reference log-probability, without gradient, and k̄ is the mean of k over all trained
  * tokens of the call. With the source `sample`, k_t uses the old log-probability, if known, in place of the current
  * one.

@@ -1,6 +1,6 @@
 // Limits the audit lines for requests that are refused because of their credentials. The first refusals of an address
-// in a minute get one line each. All further ones in that minute share a line, which states their number. Anyone can
-// cause such refusals, so their lines must not displace the lines of actions with valid keys.
+// in a minute get one line each; all further ones share a line, which states their number. Anyone can cause such
+// refusals, so their lines must not displace the lines of actions with valid keys.
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { AuditEntry, AuditLog } from "../../../base/telemetry/audit-log.ts";
 import { networkOf } from "./failed-logins.ts";

@@ -93,7 +93,9 @@ export interface FineTuningStore {
   ): Promise<FineTuningJob | null>;
   /**
    * Assigns jobs to the server `owner` until it runs `countMax` jobs. It gets queued jobs, and running jobs of servers
-   * without a lease. Entities with fewer running jobs come first. Returns all jobs that the server runs.
+   * without a lease. Entities with fewer running jobs come first.
+   *
+   * @returns all jobs that the server runs
    */
   claim(owner: string, countMax: number): Promise<readonly FineTuningJob[]>;
   /** Stores progress. Returns false, and stores nothing, unless this server runs the job and its state is `running`. */

@@ -73,7 +73,7 @@ export interface LearningStore {
   /**
    * Changes the progress of a cycle. In the same transaction, updates the candidate version for the new stage, and
    * adds the stage's webhook event if there is one. Before a promotion, checks that the newest version is still the
-   * one from which the candidate was trained; otherwise, refuses the candidate. Before a rollback, checks that the
+   * one from which the candidate was trained (otherwise, refuses the candidate); before a rollback, checks that the
    * promoted version is still the newest.
    *
    * @param from stage in which the cycle must be

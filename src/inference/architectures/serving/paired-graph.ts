@@ -1,6 +1,6 @@
 // Builds the graph of one new token per row for two groups of rows, in models without recurrences. Each group has its
 // own cache; the caches may differ in capacity and adapter. Products with weights cover all rows, so that weights are
-// read once. Attention and low-rank products use the decode graph's operations for each cache, so a row gets the same
+// read once; attention and low-rank products use the decode graph's operations for each cache, so a row gets the same
 // bits as in that graph.
 import { present } from "../../../base/domain/assert.ts";
 import { cacheAttention, cacheMask } from "../../../lib/graph/attention.ts";

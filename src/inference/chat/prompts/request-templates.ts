@@ -1,5 +1,5 @@
 // Renders templates that come with requests. They run in processes that do nothing else, within limits that are
-// enforced by ending the process if necessary. Each template first gets a short trial. A slow template then moves to a
+// enforced by ending the process if necessary. Each template first gets a short trial; a slow template then moves to a
 // separate pool, so that fast templates of other clients do not wait for it.
 import { chatFault, type ConversationPrompt } from "../../../base/domain/chat.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";

@@ -1,6 +1,6 @@
-// Tests beam searches in the loop against their definition: alone, among other requests, with late constraint masks,
-// and when preempted. The fake model's scores depend on the slot's contents, so a wrong copy of a slot changes the
-// answer.
+// Tests beam searches in the loop against their definition: with and without other requests, with late constraint
+// masks, and when preempted. The fake model's scores depend on the slot's contents, so a wrong copy of a slot changes
+// the answer.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { buildTokenTrie } from "../../../lib/constraints/grammar/trie/token-trie.ts";

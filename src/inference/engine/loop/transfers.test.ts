@@ -1,5 +1,5 @@
 // Tests prompts that one loop computes and another loop answers. The answers must have the same bits as from a single
-// loop, whatever other requests run. The second loop must not compute the transferred part again.
+// loop, regardless of other requests. The second loop must not compute the transferred part again.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../../../base/domain/clock.ts";

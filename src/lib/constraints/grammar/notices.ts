@@ -1,4 +1,4 @@
-// Notices about a constraint that Hone serves: keywords without effect, unknown formats, and keywords beside a `$ref`
+// Notices about a constraint that Hone serves: keywords without effect, unknown formats, and keywords next to a `$ref`
 // if the schema's draft ignores them. Reasons for refusing a constraint are not notices.
 import { cut } from "../../../base/domain/service-error.ts";
 

@@ -1,5 +1,5 @@
 // Chooses from where a query reads records. It can read all records of the project, by an index that the database
-// chooses. If few records have a number in a range, it reads those by the index of numbers. All sources give the same
+// chooses; if few records have a number in a range, it reads those by the index of numbers. All sources give the same
 // matches.
 import { type RawBuilder, sql, type SqlBool } from "kysely";
 import type { Condition } from "../../../base/domain/feedback-query/condition.ts";

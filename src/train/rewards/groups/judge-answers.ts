@@ -129,7 +129,7 @@ export function leftOutAnswer(
   return { reference, reason, reward, peopleCount, feedbackCount: Math.max(feedback.length, recordCount) };
 }
 
-/** Returns the reason why no answer of a call can be trained on, whatever the feedback; null if some answer can. */
+/** Returns the reason why no answer of a call can be trained on with any feedback; null if some answer can. */
 export function callFault(
   { stepMin, sequenceLengthMax }: Pick<PlanInput, "stepMin" | "sequenceLengthMax">,
   { step, tokenCount }: Pick<RecordedCall, "step" | "tokenCount">,

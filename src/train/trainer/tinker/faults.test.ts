@@ -91,7 +91,7 @@ for (const [what, fault] of Object.entries(faults))
       assert.ok(job.losses.length <= 1, named);
       assertClose(flat(job.adapter), flat(sound.job.adapter), 1e-4);
       assert.ok(job.outcome.trainerState?.startsWith("tinker-skyrl-jax:tinker://"), named);
-      // At most three states remain. One is the version's. One is the last snapshot, which the model's next job
+      // At most three states remain. One is the version's, and one is the last snapshot, which the model's next job
       // removes. One was saved before the job recorded its model, or could not be removed.
       assert.ok(statesOf(bench.server).length <= 3, `${named} left ${statesOf(bench.server).join(", ")}`);
     }

@@ -1,5 +1,5 @@
 // Converts a query in the feedback query language, `{"$expr": <operation>}`, to a condition. Anything outside the
-// language is a fault of shape. An operation that the language has, but this server lacks, is unsupported. The error
+// language is a fault of shape; an operation that the language has, but this server lacks, is unsupported. The error
 // lists all faults of shape or, if there are none, all unsupported operations.
 import {
   all,
