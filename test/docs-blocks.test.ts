@@ -109,6 +109,7 @@ const declared: Readonly<Record<string, readonly (readonly [start: string, reaso
       "hone rollout run -",
       "starts another program; test/rollouts.test.ts and tools/conformance/agents/run.js",
     ],
+    ["hone rules add", "needs finished rollouts; src/train/rewards/automatic/rollout-queue.test.ts"],
   ],
   "docs/guides/servers.md": [
     ["export HONE_DATABASE_URL", "needs PostgreSQL; test/many-servers.test.ts"],
@@ -224,7 +225,9 @@ test("each command and flag in a block that does not run occurs in the reference
           .sort((a, b) => b.length - a.length)[0];
         if (name === undefined) continue;
         const known = sections.get(name) + (name === "serve" || name === "doctor" ? settings : "");
-        for (const [flag] of `${words}${rest}`.matchAll(/--[a-z][a-z-]*/g))
+        // Flags after ` -- ` belong to the program that the command starts.
+        const [own = ""] = `${words}${rest}`.split(" -- ");
+        for (const [flag] of own.matchAll(/--[a-z][a-z-]*/g))
           assert.ok(known.includes(flag), `${page}:${line}: ${whole.trim()}: ${flag}`);
       }
     }

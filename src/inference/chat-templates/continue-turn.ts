@@ -56,10 +56,21 @@ function closingText(
   const last = tokenIds.slice(-1);
   const end = tokenizer.decode(last, { skipSpecialTokens: false });
   const isEnd = end !== "" && tokenizer.decode(last, { skipSpecialTokens: true }) === "";
-  // An answer that was cut off has no end token, so it is closed after its text.
-  const said = isEnd ? end : (joinedText(content ?? null) ?? "").trim();
+  // An answer that was cut off, or that ended with a tool call because of a constraint, has no end token. It is closed
+  // after its text, or after the last word of its calls.
+  const text = (joinedText(content ?? null) ?? "").trim();
+  const said = isEnd ? end : text === "" ? lastWord(tokenizer, tokenIds) : text;
   const at = said === "" ? -1 : answer.lastIndexOf(said);
   return at === -1 ? null : answer.slice(at + said.length);
+}
+
+/** Number of tokens among which the last word of an answer is. */
+const wordTokensMax = 16;
+
+/** Returns the text after the last blank, such as the end tag of a tool call. */
+function lastWord(tokenizer: Decoding, tokenIds: readonly number[]): string {
+  const text = tokenizer.decode(tokenIds.slice(-wordTokensMax), { skipSpecialTokens: false });
+  return text.trim().split(/\s/).at(-1) ?? "";
 }
 
 /**

@@ -49,7 +49,7 @@ export interface CallOptions extends RequestOptions, Pick<Request, "form" | "upl
  * Routes that take the key as a bearer token. Other routes, for feedback and traces, take the key as the password of
  * basic authentication.
  */
-const bearerPath = /^\/((api\/)?v1|tokenize|detokenize|health|ping|version|load|metrics)\b/;
+const bearerPath = /^\/(v1|api\/(?!public\/)|tokenize|detokenize|health|ping|version|load|metrics)\b/;
 
 /** Typed calls of every operation. Groups such as `hone.jobs` are built on it. */
 export class Calls {

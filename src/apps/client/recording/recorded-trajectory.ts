@@ -22,6 +22,8 @@ export interface RecordedTrajectoryOptions {
   readonly rolloutId: string;
   /** Ends the rollout, and returns its calls as trajectories. */
   readonly end: () => Promise<RolloutTrajectories>;
+  /** Ends the rollout without reading its calls. */
+  readonly cancel: (signal: AbortSignal) => Promise<unknown>;
   /** Model name of the version to call. */
   readonly model: string;
   /** Seed of the trajectory. Requests without a seed get seeds derived from it. */
@@ -157,6 +159,11 @@ export class RecordedTrajectory implements LibraryAccess {
     const [trajectory] = trajectories;
     if (trajectory === undefined) throw nothingRecorded(this.model);
     this.#trajectory = trajectory;
+  }
+
+  /** Ends the rollout without reading its calls. Further calls of the model fail. */
+  async cancel(signal: AbortSignal): Promise<void> {
+    await this.#options.cancel(signal);
   }
 
   /** Histories of the trajectory and its sub-agents, as training jobs accept them; none before `end`. */

@@ -47,6 +47,7 @@ export async function trajectoriesOf(
         await rollouts.cancel(model.id, rolloutId);
         return rollouts.trajectories(model.id, rolloutId);
       },
+      cancel: (signal) => rollouts.cancel(model.id, rolloutId, { signal }),
       model: model.at(step),
       seed: seed ?? Math.floor(platform.uniform() * 2 ** 31),
       defaults: request,

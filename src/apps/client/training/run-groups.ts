@@ -16,6 +16,9 @@ import { countedReasons } from "./round-report.ts";
 import { seedOf } from "./seeds.ts";
 import type { Resolved, RolloutFunction, RolloutResult } from "./train-options.ts";
 
+/** Maximum wait in milliseconds for the server to cancel a failed rollout. */
+const cancelMsMax = 5000;
+
 /** Functions, clients and limits that rollouts use. */
 export interface RolloutMaker<Task> extends Pick<
   Resolved<Task>,
@@ -148,8 +151,8 @@ async function outcomeOf<Task>(
     await trajectory.end();
     return ended;
   } catch (error) {
-    // Ends the rollout on the server. If this fails, the rollout expires.
-    void trajectory.end().catch(() => undefined);
+    // Waits, so that no request outlasts the run. If the cancellation fails, the rollout expires.
+    await trajectory.cancel(AbortSignal.timeout(cancelMsMax)).catch(() => undefined);
     return failureOf(error);
   } finally {
     late.catch(() => undefined);
