@@ -1,6 +1,6 @@
 // A lock between processes that is released even if its holder is killed. The lock is a folder with one file, which
-// names the holder. The folder is renamed into place as a whole, which fails if a folder with a file is already there.
-// A dead holder's file has a unique name, so removing it never affects a later holder.
+// names the holder; renaming the folder into place fails if a folder with a file is already there. A dead holder's file
+// has a unique name, so removing it never affects a later holder.
 import { randomUUID } from "node:crypto";
 import {
   existsSync,

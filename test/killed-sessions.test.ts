@@ -1,5 +1,5 @@
-// Kills a server during a training session of the Tinker API. Unsaved weights are lost, which a clear error tells the
-// client. Saved weights remain.
+// Kills a server during a training session of the Tinker API. Unsaved weights are lost, and the client gets a clear
+// error about that. Saved weights remain.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { recorded, recordedData, recordedForward } from "../src/api/http/tinker/testing/recorded-bodies.ts";

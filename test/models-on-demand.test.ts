@@ -1,5 +1,5 @@
-// Tests three base models on a server with memory for only one. Whatever other requests do, each request gets the same
-// answer as if all models were loaded. Engines are really loaded, unloaded and killed.
+// Tests three base models on a server with memory for only one. Regardless of other requests, each request gets the
+// same answer as if all models were loaded. Engines are really loaded, unloaded and killed.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { call, childrenOf, eventually, serverOfFile, type RunningServer } from "./running-server.ts";

@@ -1,4 +1,4 @@
-// Compares a server's stored data with what it told clients. Nothing may be lost or duplicated, and no job may have
+// Compares a server's stored data with its answers to clients. Nothing may be lost or duplicated, and no job may have
 // failed.
 import { call, type RunningServer } from "../running-server.ts";
 import { allItems } from "./all-items.ts";

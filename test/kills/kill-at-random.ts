@@ -31,7 +31,7 @@ export interface KillReport extends Omit<Stored, "steps" | "made"> {
     readonly chats: number;
   };
   readonly leftOver: readonly string[];
-  /** Number of kills during a write, by what was being written: a snapshot or a version. */
+  /** Number of kills during a write, by the kind of data that was being written: a snapshot or a version. */
   readonly whileWriting: Readonly<Record<Writing, number>>;
   /** Descriptions of versions that differ from the versions of an undisturbed server. */
   readonly different: readonly string[];

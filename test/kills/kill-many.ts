@@ -186,7 +186,7 @@ class Servers {
     await this.#starting[index];
     await this.#servers[index].kill();
     this.#starting[index] = this.#start(index);
-    // Prevents an unhandled rejection; whoever awaits the start reports its errors.
+    // Prevents an unhandled rejection; the code that awaits the start reports its errors.
     this.#starting[index].catch(() => undefined);
   }
 

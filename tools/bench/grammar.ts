@@ -1,7 +1,6 @@
-// Measures the cost of a constraint while valid texts are generated token by token. Measures the time to the first
-// mask, including compilation, and the time between masks, in which a token is accepted and the next mask computed.
-// Compares with the engine web-xgrammar on the schemas that both support.
-// Reports processor time; needs neither a model nor a server.
+// Measures the cost of a constraint while valid texts are generated token by token: the processor time to the first
+// mask, including compilation, and between masks, in which a token is accepted and the next mask computed. Compares
+// with the engine web-xgrammar on the schemas that both support. Needs neither a model nor a server.
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { byteLevelTokens, tokensOfFile } from "../../src/lib/constraints/grammar/testing/vocabularies.ts";

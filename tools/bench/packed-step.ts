@@ -1,6 +1,6 @@
-// Measures the gain from packing. Several answers to one prompt are trained on in two ways: computing the prompt once,
-// or once per answer. Also compares sequences of mixed lengths with sequences of one length and as many tokens. All
-// variants take turns in one run, and the best time of each counts.
+// Measures the gain from packing: trains on several answers to one prompt, computing the prompt once, or once per
+// answer. Also compares sequences of mixed lengths with sequences of one length and as many tokens. All variants take
+// turns in one run, and the best time of each counts.
 import { type Random, seededRandom } from "../../src/base/domain/random.ts";
 import type { TrainingSequence } from "../../src/train/trainer/trainer.ts";
 import { GradientTimer, turnAbout } from "./gradient-timer.ts";

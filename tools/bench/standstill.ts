@@ -1,5 +1,5 @@
-// Measures whether one request can delay the others. Sends each of the heaviest requests that a client may send.
-// Meanwhile probes /health every 5 ms, and reads an ordinary stream and a constrained stream. Prints the longest gap of
+// Measures whether one request can delay the others. Sends each of the heaviest requests that a client may send, and
+// meanwhile probes /health every 5 ms, and reads an ordinary stream and a constrained stream. Prints the longest gap of
 // each with and without the heavy request, and the peak memory of the server's process.
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";

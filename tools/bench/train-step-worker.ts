@@ -1,7 +1,6 @@
 // Hone's side of `train-step`. Takes LoRA steps with the embedded trainer in a separate process, so that the memory can
-// be measured. The first input line is JSON with the training job. The process answers each line "step" with the
-// duration of one step, and "end" with its peak memory; `tools/conformance/python/train_step.py` implements the same
-// protocol.
+// be measured. The first input line is JSON with the training job; each line "step" is answered with the duration of
+// one step, and "end" with the peak memory, as in `tools/conformance/python/train_step.py`.
 import { createInterface } from "node:readline";
 import { systemClock } from "../../src/base/domain/clock.ts";
 import { resolveTrainingConfig } from "../../src/base/domain/training-config.ts";

@@ -1,7 +1,7 @@
-// Lists the files and functions that run for a streamed chat and for a reinforcement learning job, grouped by area.
-// This is the code that a maintainer must know to follow one request.
-// V8 counts the calls of every function (NODE_V8_COVERAGE) in the server's process, its children and their threads. A
-// function is listed if it was called more often than in each of three idle servers.
+// Lists the files and functions that run for a streamed chat and for a reinforcement learning job, grouped by area: the
+// code that a maintainer must know to follow one request. V8 counts the calls of every function (NODE_V8_COVERAGE) in
+// the server's process, its children and their threads. A function is listed if it was called more often than in each
+// of three idle servers.
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";

@@ -1,4 +1,4 @@
-// Promises about jobs. There is one job for each acknowledged idempotency key, and it ends once. An end that was
+// Promises about jobs. There is one job for each acknowledged idempotency key; it ends once, and an end that was
 // reported to a client does not change. Lists show all jobs that existed before the request.
 import type { Operation, Remains, SeenJob } from "../history.ts";
 import { asked, deletedModels } from "./asked.ts";

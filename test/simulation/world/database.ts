@@ -1,7 +1,7 @@
 // The database of a simulated world: SQLite in memory, which runs the stores' own SQL. Several processes use it over
-// connections that may be lost at any moment, so it may be unknown whether a commit succeeded.
-// Transactions wait for each other; those of a dead process are rolled back later. The product's own PostgreSQL driver
-// handles the errors.
+// connections that may be lost at any moment, so it may be unknown whether a commit succeeded; the product's own
+// PostgreSQL driver handles the errors. Transactions wait for each other; those of a dead process are rolled back
+// later.
 import { Kysely, sql, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from "kysely";
 import type { Connection } from "../../../src/store/database/dialect.ts";
 import {

@@ -1,6 +1,6 @@
-// Measures how fast SQLite alone writes the rows that Hone wrote. Reads the rows from a server's database, and writes
-// them with one prepared statement to another file with the same table, indexes and durability settings. Involves no
-// HTTP, JSON or validation.
+// Measures how fast SQLite writes the rows that Hone wrote, without Hone. Reads the rows from a server's database, and
+// writes them with one prepared statement to another file with the same table, indexes and durability settings.
+// Involves no HTTP, JSON or validation.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
-// Measures how fast PostgreSQL alone writes the rows that Hone wrote. Reads the rows from a server's database, and
-// writes them over one connection to a new table in it with the same columns and indexes. Involves no HTTP or
-// validation. As in the server, a batch is one statement with one parameter.
+// Measures how fast PostgreSQL writes the rows that Hone wrote, without HTTP or validation. Reads the rows from a
+// server's database, and writes them over one connection to a new table in it with the same columns and indexes. As in
+// the server, a batch is one statement with one parameter.
 import { Client } from "pg";
 import type { RawRates } from "./raw-inserts.ts";
 

@@ -1,6 +1,6 @@
 // Process with the stub vLLM servers of tools/bench/gateway, which compute their tokens at no cost. At the end of each
 // step the stubs send one token for every running answer, like a server that batches; with a step of 0 ms they answer
-// at once. The parent process passes the number of stubs at the start and step lengths in milliseconds as messages. It
+// at once. The parent process passes the number of stubs at the start, and step lengths in milliseconds as messages; it
 // receives the stubs' URLs.
 import type { GenerationEvent, GenerationRequest } from "../../../src/base/domain/generation.ts";
 import { StubVllm } from "../../../src/inference/vllm/testing/stub-vllm.ts";
