@@ -7,7 +7,7 @@ import { orNull } from "../nullable.ts";
 import { pageSchema } from "../page.ts";
 import { trajectoryBody } from "../trajectory.ts";
 
-/** The log or training job with which trajectories were sent. */
+/** The log or training job that trajectories were sent in. */
 export interface RowSource {
   readonly kind: "log" | "job";
   readonly id: string;

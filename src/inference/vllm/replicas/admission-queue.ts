@@ -52,7 +52,7 @@ interface Waiter<Place> extends SlotHolder, AdmissionRequest<Place> {
 }
 
 /**
- * Budget with which an owner's share depends only on its number of sequences, because vLLM manages its own cache and
+ * Budget that makes an owner's share depend only on its number of sequences, because vLLM manages its own cache and
  * memory.
  */
 const sequencesAlone = { slotCountMax: 1, kvCacheBytesMax: Infinity, bytesPerPosition: 0, bytesPerSlot: 0 };
