@@ -76,10 +76,7 @@ export interface HeldPrompt {
   readonly byteLength: number;
 }
 
-/**
- * Functions of an engine for the prompts that it holds for other engines, and for the prompts that it receives from
- * them.
- */
+/** Functions with which an engine holds prompts for other engines, and receives prompts from them. */
 export interface PromptTransfers {
   /**
    * Takes the held prompt with this handle. The caller reads the prompt, and then must drop it.

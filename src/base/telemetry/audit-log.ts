@@ -22,7 +22,7 @@ export interface AuditEntry {
   /** Outcome of the action: `done`, or the status of the answer. */
   readonly outcome: string;
   readonly requestId: string | null;
-  /** Number of similar requests for which the line stands; absent if it stands for one. */
+  /** Number of similar requests that the line represents; absent if it represents one. */
   readonly count?: number;
 }
 

@@ -35,7 +35,7 @@ export const embeddingName = `${embeddingPath}.weight`;
 /** Parameter name of the additional embedding, which has a part for each layer. */
 export const layerEmbeddingName = "model.embed_tokens_per_layer.weight";
 
-/** Name of the parameter of the norm that is applied to the results of {@link layerEmbeddingProjection}. */
+/** Parameter name of the norm that is applied to the results of {@link layerEmbeddingProjection}. */
 export const layerEmbeddingNorm = "model.per_layer_projection_norm.weight";
 
 /** Returns the projection from the token embedding to all layers' parts of the additional embedding. */

@@ -4,7 +4,7 @@ import type { CacheShape } from "../architectures/config.ts";
 import type { StateShape } from "../architectures/serving/sequence-memory.ts";
 
 export interface ModelShape {
-  /** Heads of the keys and values of each layer that has some. */
+  /** Heads of the keys and values, for each layer that has keys and values. */
   readonly caches: readonly CacheShape[];
   /** Shapes of the states that a sequence has besides keys and values; empty if the model has none. */
   readonly states: readonly StateShape[];

@@ -34,7 +34,7 @@ const addResult: AddPart = (part, { results }) => {
   results.push({ role: "tool", tool_call_id: id, content: textOf(resultValue(result)) });
 };
 
-/** Handlers of message parts, by each name that a convention gives to the kind of part. */
+/** Handlers of message parts. The key is the kind of the part; a kind has an entry for each of its names. */
 const parts: Readonly<Record<string, AddPart>> = {
   text: addText,
   input_text: addText,

@@ -42,7 +42,7 @@ interface Descriptions {
   readonly next?: Pax;
 }
 
-/** Handlers by the type of an entry that describes other entries. */
+/** Handlers for entries that describe other entries, by the type of the entry. */
 const describe: Readonly<Record<string, (text: string, known: Descriptions) => Descriptions>> = {
   ExtendedHeader: (text, { all, next }) => ({ all, next: Pax.parse(text, next, false) }),
   OldExtendedHeader: (text, { all, next }) => ({ all, next: Pax.parse(text, next, false) }),

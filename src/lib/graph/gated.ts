@@ -9,7 +9,7 @@ import { type Dimension, dimensionProduct } from "./dimension.ts";
 import type { Value } from "./graph.ts";
 
 export interface ChunkedGatedOptions {
-  /** Number of heads of queries and keys; each of them belongs to several consecutive heads of values. */
+  /** Number of heads of queries and keys. Each of these heads belongs to several consecutive value heads. */
   readonly keyHeads: number;
   readonly heads: number;
   /** Number of chunks. Together they have room for all positions. */

@@ -456,7 +456,7 @@ export interface RecordedCompletionTable {
   readonly model_id: string;
   readonly entity: string;
   readonly project_id: string;
-  /** Request id of the completion, in the form in which references contain it. */
+  /** Request id of the completion, spelled as in references. */
   readonly call_id: string;
   readonly step: number;
   readonly ended_at: string;

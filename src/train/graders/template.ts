@@ -2,7 +2,7 @@
 import { quoted } from "../../base/domain/service-error.ts";
 import { isJson, type Json, type JsonObject } from "../../base/domain/text/json.ts";
 
-/** An answer to be graded, with the item of the file to which it belongs. */
+/** An answer to be graded, together with its item from the file. */
 export interface Sample {
   readonly text: string;
   /** Tool calls of the answer, as in a chat answer. */

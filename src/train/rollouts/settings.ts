@@ -35,7 +35,7 @@ const schema = {
 } as const satisfies SettingsSchema;
 
 const fixed = {
-  /** Maximum size in bytes of the training data of a job, as for jobs that Hone creates from feedback. */
+  /** Maximum size in bytes of a job's training data. It equals the limit for jobs that Hone creates from feedback. */
   jobBytesMax: 64 * 1024 * 1024,
   /** Maximum number of rollouts that one statement deletes. */
   deletedAtOnce: 500,

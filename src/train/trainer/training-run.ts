@@ -27,7 +27,7 @@ export interface RunPlaces {
   readonly adapterFolder: string;
   /** Folder in which all attempts at this job keep their progress. */
   readonly workFolder: string;
-  /** Id of the run at its trainer, and prefix of the keys of its states. */
+  /** Id under which the trainer knows the run; also the prefix of the keys of the run's states. */
   readonly runKey: string;
 }
 

@@ -258,7 +258,8 @@ export function toTrainingConfig(body: ConfigBody): TrainingConfig {
     const value = body[name] ?? null;
     if (value !== null) given[reads] = read(value);
   }
-  // This option limits the ratio of recomputed to recorded log-probabilities. Without recomputation, it has no effect.
+  // This option limits a token's recomputed probability divided by its recorded one. Without recomputation, it has no
+  // effect.
   if (body["precalculate_logprobs"] !== true) delete given["truncatedImportanceSampling"];
   // Safe cast: the schema gives each option the type that it has in the domain.
   return resolveTrainingConfig(given);

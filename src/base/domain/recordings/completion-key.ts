@@ -10,7 +10,7 @@ export interface CompletionKey {
   readonly requestId: string;
 }
 
-/** Options of a request for the recording of its completion. */
+/** Options with which a request controls whether its completion is recorded. */
 export interface RecordingWish {
   /** False if the request forbids its recording; null if it does not say. */
   readonly isWanted: boolean | null;

@@ -15,7 +15,7 @@ export interface FeedbackOutcome {
     /** Number of answers left out, by the name of the reason. */
     readonly leftOut: Readonly<Record<string, number>>;
   };
-  /** Explanation of each reason that occurs, by its name. */
+  /** Explanation of each reason that occurs. The key is the name of the reason. */
   readonly reasons: Readonly<Record<string, string>>;
   readonly groups: readonly { readonly prompt: string; readonly answers: readonly RewardedAnswer[] }[];
   readonly leftOut: readonly {

@@ -38,7 +38,7 @@ export function isStackBias(name: string): boolean {
   return name.endsWith("_proj_bias");
 }
 
-/** True for the name of a parameter with the weights of all experts of a layer. */
+/** True if the parameter with this name holds the weights of all experts of a layer. */
 export function isExpertStack(name: string): boolean {
   return /\.experts\.(gate_up|down)_proj$/.test(name);
 }

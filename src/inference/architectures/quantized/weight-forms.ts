@@ -113,7 +113,7 @@ export function isCodes(form: WeightForm): form is CodeType {
   return form === "int8" || form === "uint8";
 }
 
-/** Form that weights of 4 bits have in prompts. */
+/** Form in which 4-bit weights are used for prompts. */
 export const promptCodes = "int8" satisfies CodeType;
 
 /** Returns the form in which prompts use a weight; see {@link promptForms}. */

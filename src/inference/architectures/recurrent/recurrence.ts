@@ -14,7 +14,7 @@ export interface Recurrence {
    * the state.
    */
   readonly rule: "delta" | "gated";
-  /** Number of heads of queries and keys; each of them belongs to several consecutive heads of the state. */
+  /** Number of heads of queries and keys. Each of these heads belongs to several consecutive heads of the state. */
   readonly keyHeads: number;
   readonly heads: number;
   readonly keySize: number;

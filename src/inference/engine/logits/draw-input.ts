@@ -59,7 +59,7 @@ export interface DrawInput {
    */
   readonly random: Random;
   readonly history: TokenHistory;
-  /** Logits processors that the request names, in the order in which it names them. */
+  /** Logits processors of the request, in the order in which the request names them. */
   readonly processors: readonly ScoreProcessor[];
   /** Tokens that the constraint allows; null if the choice is unconstrained. */
   readonly mask: TokenMask | null;

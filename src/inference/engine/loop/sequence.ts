@@ -98,7 +98,7 @@ export class Sequence {
   answerTokenIds: number[] = [];
   /** Tokens of the prompt and the answer, with their counts, from which draws compute penalties. */
   history: TokenHistory;
-  /** Logits processors that the request names, in the order in which it names them. */
+  /** Logits processors of the request, in the order in which the request names them. */
   processors: readonly ScoreProcessor[] = [];
   /**
    * Sequences of the same request that will start with a copy of this sequence's prompt. Until then they have no slots,

@@ -6,7 +6,7 @@ import type { ConstraintCursor, PreparedConstraint, TokenMask } from "./constrai
 import type { Refusal } from "./mask-protocol.ts";
 import type { MaskPlace, MaskWorker } from "./mask-worker.ts";
 
-/** Memory that never changes. Waiting for a change of it is a way to sleep. */
+/** Memory that nobody writes. Waiting for it to change is a way to sleep. */
 const nothing = new Int32Array(new SharedArrayBuffer(4));
 
 /** A compiled constraint, and the key by which its thread identifies it. */

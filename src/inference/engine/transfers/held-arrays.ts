@@ -4,7 +4,7 @@ import { positionValues } from "../cache/slab.ts";
 import type { SlotRef } from "../prefix-cache/prefix-cache.ts";
 import type { HeldArrays } from "./transfer-store.ts";
 
-/** Number of positions in each block that is copied. */
+/** Number of positions in each copied block. */
 const copiedPositions = 32;
 
 /**

@@ -29,7 +29,7 @@ import type { Page, PageRequest } from "../../../base/domain/page.ts";
 import type { JsonObject } from "../../../base/domain/text/json.ts";
 import { readPage } from "../paging.ts";
 
-/** Text of a time in the past, which stands for a time that is not set. */
+/** A time in the past, as text. It is stored for a time that is not set. */
 export const epoch = new Date(0).toISOString();
 
 /** Returns the row of a new job, which is not running and has no content hash yet. */

@@ -11,8 +11,8 @@ export interface Division {
   /** Minimum number of tokens in each part. */
   readonly tokensMin: number;
   /**
-   * Maximum time of the slowest part, as a multiple of an equal share of the pack's time. Beyond that, sharing one
-   * program between the threads is faster.
+   * Maximum time of the slowest part, as a multiple of (time of the whole pack / number of parts). Above it, sharing
+   * one program between the threads is faster.
    */
   readonly excessMax: number;
 }

@@ -80,7 +80,7 @@ const imbalanceMax = 2;
 
 /**
  * Warns if the total weights of desirable and undesirable answers differ much. KTO's paper (arXiv:2402.01306, section
- * 4.3) advises 1 to 4/3 times as much weight for desirable answers.
+ * 4.3) advises that the weight of desirable answers is 1 to 4/3 times that of undesirable ones.
  */
 function balanceWarnings(
   preferences: readonly PlannedPreference[],

@@ -37,8 +37,8 @@ export function atTrainedTargets(
 
 /**
  * Returns data for which the server's loss `importance_sampling` has the gradient that the slopes describe. This loss
- * is −r · A per target, where r is the ratio of the current to a given probability. The current probability is given,
- * so r is 1 and the gradient is −A · ∇ log π; A is therefore the negative slope.
+ * is −r · A per target, where r is the current probability divided by a given one. Here the given one is the current
+ * one, so r is 1 and the gradient is −A · ∇ log π; A is therefore the negative slope.
  * - If the server averages, A also contains its divisors: the sum of a sequence's weights (1 per trained target), and
  * the number of sequences.
  *

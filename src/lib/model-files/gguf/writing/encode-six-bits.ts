@@ -3,7 +3,7 @@
 // same.
 import { float16ToFloat32, float32ToFloat16 } from "../../half-floats.ts";
 
-/** Number of weights in a block of Q6_K, in groups of 16 with a scale each. */
+/** Number of weights in a block of Q6_K. Each group of 16 weights has its own scale. */
 export const sixBitBlockSize = 256;
 const groupSize = 16;
 const blockBytes = 210;

@@ -9,14 +9,14 @@ type Json = Readonly<Record<string, unknown>>;
 export interface SpecialTokenSource {
   /** Content of tokenizer.json. */
   readonly tokenizer: Json;
-  /** Content of tokenizer_config.json, with the templates of other files. */
+  /** Content of tokenizer_config.json, together with chat templates from separate files. */
   readonly tokenizerConfig: Json;
   /** Content of config.json. */
   readonly config: Json;
   readonly vocabularySize: number;
 }
 
-/** Roles of tokens with their names in GGUF keys. */
+/** Roles of special tokens, each with the name that GGUF keys use for it. */
 const roles = {
   bos: "bos",
   eos: "eos",

@@ -4,7 +4,7 @@ import type { TypedMetadata, TypedValue, ValueType } from "../type-numbers.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Fields of generation_config.json with their keys and types in the file. */
+/** Fields of generation_config.json, each with its key and its type in the GGUF file. */
 const samplingFields: readonly (readonly [string, string, ValueType])[] = [
   ["top_k", "top_k", "int32"],
   ["top_p", "top_p", "float32"],

@@ -23,7 +23,7 @@ export interface FolderModel {
   readonly config: ConfigFields;
   readonly generation: ConfigFields;
   readonly tokenizer: ConfigFields;
-  /** Content of tokenizer_config.json, with the templates of other files. */
+  /** Content of tokenizer_config.json, together with chat templates from separate files. */
   readonly tokenizerConfig: ConfigFields;
   readonly preTokenizer: NamedPreTokenizer;
   /** Tensors that the model computes with, by their names in the Hugging Face layout. */

@@ -11,7 +11,7 @@ export interface SentencePieceSource {
   readonly tokenizer: Json;
   /** Content of tokenizer_config.json. */
   readonly tokenizerConfig: Json;
-  /** Number of rows of the embedding, each of which needs a token. */
+  /** Number of rows of the embedding. There must be a token for each row. */
   readonly vocabularySize: number;
   /** Class of the model, whose converter in llama.cpp has rules of its own. */
   readonly className: string;

@@ -9,7 +9,7 @@ type Json = Readonly<Record<string, unknown>>;
 export interface TokenizerSource {
   /** Content of tokenizer.json. */
   readonly tokenizer: Json;
-  /** Number of rows of the embedding, each of which needs a token. */
+  /** Number of rows of the embedding. There must be a token for each row. */
   readonly vocabularySize: number;
   /** Name of the pre-tokenizer (`tokenizer.ggml.pre`). */
   readonly preTokenizer: string;

@@ -20,8 +20,8 @@ export interface Datum {
 }
 
 /**
- * Name of a loss on the server. `importance_sampling` is the ratio of the current to a given probability, times the
- * advantage; `cross_entropy` is the negative log-probability.
+ * Name of a loss on the server. `importance_sampling` is a token's current probability divided by a given one, times
+ * the advantage; `cross_entropy` is the negative log-probability.
  */
 export type LossName = "importance_sampling" | "cross_entropy";
 

@@ -1,4 +1,4 @@
-// Decodes requests to compute a forward pass or a gradient from JSON, which clients older than August 2026 send.
+// Decodes the JSON form of requests for a forward pass or a gradient. Clients older than August 2026 send this form.
 import type { ReceivedDatum, ReceivedRequest, ReceivedTensor } from "./read-request.ts";
 
 export interface JsonTensor {

@@ -1,5 +1,5 @@
-// Decodes requests to compute a forward pass or a gradient. The server side of the encodings in this folder: it checks
-// the form of the bytes, but not the meaning of the values.
+// Decodes requests for a forward pass or a gradient. The server side of the encodings in this folder: it checks the
+// form of the bytes, but not the meaning of the values.
 import { BinaryReader } from "../../../../lib/protobuf/wire.ts";
 import { WireMessage } from "./protobuf.ts";
 

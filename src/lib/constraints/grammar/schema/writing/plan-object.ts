@@ -24,8 +24,8 @@ export interface ObjectPlan {
   readonly wantCount: number;
   readonly wanted: readonly WantedName[];
   /**
-   * Number of names that each rule allows, capped at the number that matters; null if names may repeat (see
-   * `mustDiffer`). If names must not repeat, each name has only one text.
+   * Number of names that each rule allows, up to the largest number that makes a difference; null if names may repeat
+   * (see `mustDiffer`). If names must not repeat, each name is written in only one way.
    */
   readonly nameCounts: readonly number[] | null;
   /** Dependencies between the declared properties. */
