@@ -1,5 +1,5 @@
-// Tests rollouts of an agent from chat to job over HTTP: the model thinks, calls a tool, reads its result and answers.
-// The model's weights are random; a constraint or a bias determines its output.
+// Tests an agent's rollouts over HTTP, from chat to job. The model thinks, calls a tool, reads its result and answers.
+// Its weights are random; a constraint or a bias determines its output.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { call, eventually, serverOfFile } from "./running-server.ts";
@@ -86,7 +86,8 @@ async function train(modelId: string, rollouts: readonly (readonly Body[])[]) {
     "GET",
     `/v1/preview/models/${modelId}/checkpoints?order=desc&limit=1`,
   );
-  // Expected: the template omits a turn's empty thought from the next prompt, and the job warns of that.
+  // Expects this warning: the template omits a turn's empty thought from the next prompt, so a rollout becomes several
+  // sequences.
   const others = job.warnings.filter((warning: string) => !warning.includes("became several sequences"));
   assert.deepEqual(others, []);
   const difference: number = body.data[0].metrics["loss/first_max_logprob_difference"];

@@ -23,7 +23,7 @@ function rolloutAttempts(other: Things, own: Things): Readonly<Record<string, re
   const route = "/v1/preview/models/:model_id/rollouts";
   const of = (model: Things, rest = ""): string => `/v1/preview/models/${model.modelId}/rollouts${rest}`;
   const foreignId = { status: 403, statusOfNone: 404 } as const;
-  /** The foreign model, and the sender's model with the foreign rollout. */
+  /** Attempts with another entity's model, and with the sender's own model and another entity's rollout. */
   const each = (rest: string, send: (url: string) => Attempt): readonly Attempt[] => [
     { ...send(of(other, `/${other.rolloutId}${rest}`)), ...foreignId },
     ...(own === other ? [] : [send(of(own, `/${other.rolloutId}${rest}`))]),

@@ -1,5 +1,5 @@
-// Replays the recorded conversation of a real RL client, from registration to deletion, with the ids of the running
-// server. Checks each answer for the parts that this client reads.
+// Replays the recorded conversation of a real RL client, from registration to deletion. Replaces recorded ids by those
+// of the running server, and checks the parts of each answer that the client reads.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -128,7 +128,7 @@ function checkAnswer(
   }
 }
 
-/** Checks the requirements of the client's strict capture mode. */
+/** Checks that the answer meets the requirements of the client's strict capture mode. */
 function checkChat(exchange: Exchange, body: any): void {
   assert.ok(body.model.startsWith("wandb-artifact:///"), body.model);
   const [choice] = body.choices;
@@ -145,7 +145,7 @@ function checkChat(exchange: Exchange, body: any): void {
   assert.ok(choice.token_ids.length <= (exchange.body.max_completion_tokens ?? exchange.body.max_tokens));
 }
 
-/** Polls events as the client does: only gradient steps move the cursor, and values must be numbers. */
+/** Polls events like the client: only gradient steps move the cursor, and values must be numbers. */
 async function followEvents(server: RunningServer, path: string): Promise<void> {
   let after: string | null = null;
   let announced: number | null = null;

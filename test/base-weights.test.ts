@@ -1,5 +1,5 @@
-// Tests a base model whose weights change under the same name, as after an upgrade or a copy over its file. Versions
-// trained on the earlier weights are refused in chats and jobs until somebody accepts the new weights.
+// Tests a base model whose weights change under the same name, for example because its file was replaced. Chats and
+// jobs with versions trained on the earlier weights are refused until an operator accepts the new weights.
 import assert from "node:assert/strict";
 import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createHash } from "node:crypto";

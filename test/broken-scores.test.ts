@@ -89,7 +89,7 @@ test("the import of an adapter that overflows is refused, and an ordinary adapte
 
 test("a model whose logits are not finite is refused by name, without affecting other computations", async () => {
   const before = (await chat("tiny")).body.choices;
-  // Each matrix product is within bounds, but the product of gate and up overflows in the adapter's next matrix.
+  // Each matrix product is within bounds. The product of gate and up then overflows in the adapter's next matrix.
   const chained = adapter((name, values) => {
     const isA = name.includes("lora_A");
     if (name.includes("down_proj")) return values.fill(isA ? 1e31 : 1e-21);

@@ -1,4 +1,5 @@
-// Tests the prompt fields of chat requests over HTTP: the prompt as tokens and as text. One server serves all tests.
+// Tests over HTTP the fields of chat requests that control the prompt or return it, as tokens and as text. One server
+// serves all tests.
 import assert from "node:assert/strict";
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,7 +9,7 @@ import { loadTokenizer } from "../src/lib/tokenizer/tokenizer.ts";
 import { call, serverOfFile } from "./running-server.ts";
 
 const golden = "test/fixtures/goldens/models/qwen3";
-/** The golden model, whose tokenizer puts a special token before a text if asked to. */
+/** Folder of the golden model. Its tokenizer can put a special token before a text. */
 const folder = join(mkdtempSync(join(tmpdir(), "hone-model-")), "tiny");
 
 function makeModel(): void {

@@ -1,5 +1,5 @@
-// Tests that the chat templates of real models render conversations byte for byte as Jinja2 does; see the fixture's
-// README.
+// Tests that real models' chat templates render conversations byte for byte like Jinja2. The fixture's README describes
+// the expected texts.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -51,7 +51,7 @@ function conversationOf({ messages, tools, documents, gen, kw }: Case): Conversa
   };
 }
 
-/** Returns the message as sent over HTTP, with the arguments of calls as text. */
+/** Returns the message as it is sent over HTTP, with the arguments of tool calls as JSON text. */
 function asSent(message: MessageRecord): MessageRecord {
   const { tool_calls: calls } = message;
   if (!Array.isArray(calls)) return message;

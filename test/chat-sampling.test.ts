@@ -1,5 +1,5 @@
-// Tests each sampling and stopping field over HTTP with the built-in model. Constraints hold in combination with every
-// other field.
+// Tests each sampling and stopping field over HTTP with the built-in model, and that constraints hold in combination
+// with every other field.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { loadTokenizer } from "../src/lib/tokenizer/tokenizer.ts";
@@ -124,7 +124,7 @@ test("the same `seed` draws the same, another seed draws differently, and -1 or 
 });
 
 test("`frequency_penalty` and `presence_penalty` discourage tokens that the answer already has, and negative values encourage them", async () => {
-  // Bans the end-of-turn token, which most of the answer would otherwise consist of.
+  // Bans the end-of-turn token: most of the answer would otherwise consist of it.
   const text = { ...endless, logit_bias: { [endOfTurn]: -100 } };
   const kindsWith = async (more: object): Promise<number> => new Set(await idsOf({ ...text, ...more })).size;
   const plain = await kindsWith({});

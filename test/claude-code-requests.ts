@@ -18,7 +18,7 @@ const ephemeral = { type: "ephemeral" } as const;
 const text = (content: string) => ({ type: "text" as const, text: content });
 const cached = (content: string) => ({ ...text(content), cache_control: ephemeral });
 
-/** @param request text that differs between requests, as the line for billing does */
+/** @param request text that differs between requests, like Claude Code's billing header */
 export const system = (request: string) => [
   text(`x-anthropic-billing-header: cc_version=2.1.69.${request}; cc_entrypoint=cli; cch=${request};`),
   cached("You are a program that helps with software in a terminal."),
@@ -138,8 +138,8 @@ export const firstTurn = (request: string) => ({
 });
 
 /**
- * Second request of a session: sends back the model's reasoning, text and calls with the tool's result, and contains a
- * system message in the middle of the conversation.
+ * Second request of a session. It sends back the model's reasoning, text and tool calls with their result. It also has
+ * a system message in the middle of the conversation.
  */
 export const secondTurn = (request: string) => ({
   ...firstTurn(request),
@@ -175,7 +175,7 @@ export const secondTurn = (request: string) => ({
   ],
 });
 
-/** Small request for the session's title, sent by an older version. */
+/** Small request for a title of the session, in the form of an older version of Claude Code. */
 export const titleRequest = {
   max_tokens: 512,
   messages: [{ role: "user" as const, content: "Name this conversation in few words:\n\nUser: Hello" }],
@@ -185,7 +185,7 @@ export const titleRequest = {
   stream: true as const,
 };
 
-/** Request that checks the API key before all others. */
+/** Request that Claude Code sends before all others to check the API key. */
 export const quotaRequest = {
   max_tokens: 1,
   messages: [{ role: "user" as const, content: "quota" }],

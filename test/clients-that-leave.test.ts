@@ -1,5 +1,5 @@
 // Tests clients that disconnect before they are answered, at every moment at which the server waits for something.
-// Afterwards nothing may be counted, reserved or running for them.
+// Afterwards, no counter, reservation or work may remain for them.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
@@ -12,7 +12,7 @@ import { validRequests } from "./fuzz/valid-requests.ts";
 
 type Server = Awaited<ReturnType<typeof fakeServer>>;
 
-/** Upper bound: no request makes the server wait this often. */
+/** Upper bound on the number of times that the server waits during one request. */
 const waitsMax = 100;
 
 async function listening(t: TestContext): Promise<{ readonly server: Server; readonly calls: HeldCalls }> {
@@ -141,7 +141,7 @@ async function leavesAt(
   answered.catch(() => undefined);
   client.write(Buffer.concat([Buffer.from(head), body.subarray(0, sent)]));
   const leaving = new AbortController();
-  // On a route without credentials, the server waits for nothing but the body.
+  // On a route without credentials, the server waits only for the body.
   const isReading = async (): Promise<boolean> => {
     while (
       !leaving.signal.aborted &&

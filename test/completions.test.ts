@@ -1,5 +1,5 @@
-// Tests text completions of a running server with the official OpenAI SDK, and compares them with chats, which must
-// give the same answers.
+// Tests text completions of a running server with the official OpenAI SDK. A chat with the same prompt must give the
+// same answer.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import OpenAI, { BadRequestError } from "openai";
@@ -13,7 +13,7 @@ const server = serverOfFile({
 });
 const model = "hone-tiny";
 
-/** Fields of Hone that the SDK does not declare. */
+/** Hone's own fields, which the SDK does not declare. */
 interface Tokens {
   readonly token_ids: readonly number[];
   readonly prompt_token_ids: readonly number[];

@@ -1,7 +1,7 @@
 // Tests the purpose of the product: the built-in model performs badly on the demo's task, is trained over HTTP, and
-// then performs well. It learns either from rewards, or from feedback by a simulated person who errs in a tenth of all
-// cases; `npm test` runs only one of these two. `tools/bench/demo-seeds.ts` and `tools/bench/feedback-seeds.ts` run
-// many seeds.
+// then performs well. It learns from rewards, or from the feedback of a simulated person who errs in 10 % of all cases;
+// `npm test` runs only one of the two.
+// `tools/bench/demo-seeds.ts` and `tools/bench/feedback-seeds.ts` run many seeds.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { simulatedRater } from "../src/apps/cli/demo/feedback/rater.ts";
@@ -55,7 +55,7 @@ ways.set(
       () => undefined,
     );
     checkLearned(result);
-    // Every version lists the feedback it was trained on, and no feedback is listed by two versions.
+    // Every version must list the feedback that it was trained on, and no two versions may list the same feedback.
     const trainedIds = new Set<string>();
     for (let step = 1; step < result.points.length; step++) {
       const sources = await client.checkpoints.sources(result.model.id, step).all();

@@ -20,7 +20,7 @@ const textOf = (file: string): string => readFileSync(file, "utf8");
 const { server, http } = readConfig({}, {});
 const settings = allSettings();
 
-/** Returns what the pattern's group matches in the file; there must be at least one match. */
+/** Returns all texts in the file that the pattern's group matches. Fails if there is none. */
 function found(file: string, pattern: RegExp): readonly string[] {
   const all = [...textOf(file).matchAll(pattern)].map(([whole, group]) => group ?? whole);
   assert.ok(all.length > 0, `${file} has ${pattern.source}`);

@@ -1,5 +1,5 @@
-// Tests a server that is told to compute on a GPU, on machines with and without a GPU: it reports which device computes
-// each model, and answers.
+// Tests a server that is configured to compute on a GPU, on machines with and without one. It must answer, and report
+// which device computes each model.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { call, serverOfFile } from "./running-server.ts";

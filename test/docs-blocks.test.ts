@@ -1,4 +1,4 @@
-// Runs every code block of the handwritten pages as a reader would, unless the block is declared here with a reason.
+// Runs every code block of the handwritten pages like a reader. Blocks that cannot run are declared here with a reason.
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { after, test } from "node:test";
@@ -8,7 +8,7 @@ import { PageRunner } from "./docs/page-runner.ts";
 const runner = new PageRunner();
 after(() => runner.close());
 
-/** Expected output of each page, which shows that the page achieves its purpose. */
+/** Pattern for the output of each page. It shows that the page achieves its purpose. */
 const says: Readonly<Record<string, RegExp>> = {
   "README.md": /Paris/,
   "docs/concepts/exactness.md": /"logprobs":/,
@@ -52,8 +52,8 @@ const files: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 };
 
 /**
- * Blocks of `console` and `python` that do not run here: the start of each, with the reason and, if there is one, the test that
- * covers it.
+ * Blocks of `console` and `python` that do not run here. Each has its first characters and the reason. The reason names
+ * the test that covers the block, if there is one.
  */
 const declared: Readonly<Record<string, readonly (readonly [start: string, reason: string])[]>> = {
   "README.md": [

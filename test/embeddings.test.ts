@@ -1,4 +1,4 @@
-// Tests embeddings over HTTP with the official OpenAI SDK, which requests base64 and returns numbers.
+// Tests embeddings over HTTP with the official OpenAI SDK. The SDK requests base64 and decodes it to numbers.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import OpenAI, { BadRequestError, NotFoundError, UnprocessableEntityError } from "openai";
@@ -110,7 +110,7 @@ test("refuses input that cannot be embedded, with its location", async () => {
     kind: typeof BadRequestError | typeof UnprocessableEntityError,
     said: RegExp,
   ) => {
-    // Safe cast: input that a typed client could not send.
+    // Safe cast: tests input that the SDK's types do not allow.
     await assert.rejects(embed(input as string, more), (error: unknown) => {
       assert.ok(error instanceof kind, String(error));
       assert.match(error.message, said);

@@ -1,6 +1,5 @@
-// Tests that entities are isolated. A request with an id of another entity, in any spelling and on any route, neither
-// reads nor writes data of that entity. Its answer reveals nothing that the answer about an object that does not exist
-// would not reveal.
+// Tests that entities are isolated. A request with another entity's id, in any spelling and on any route, neither reads
+// nor writes that entity's data. Its answer reveals no more than the answer about an object that does not exist.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { LightMyRequestResponse } from "fastify";
@@ -60,14 +59,14 @@ function comparable({ statusCode, headers, body }: LightMyRequestResponse, thing
     .replaceAll(/\d{4}-\d\d-\d\dt[\d:.]+z|\b(?:created|created_at|completed_at)\W+\d{10}/g, "<time>");
 }
 
-/** Returns the ids of another entity that are in the answer but not in the request. */
+/** Returns another entity's ids that occur in the answer but not in the request. */
 function idsShown(answer: LightMyRequestResponse, attempt: Attempt, things: Things): readonly string[] {
   const asked = decodeURIComponent(JSON.stringify(attempt)).toLowerCase();
   const shown = (JSON.stringify(answer.headers) + answer.body).toLowerCase();
   return Object.values(things).filter((id: string) => shown.includes(id) && !asked.includes(id));
 }
 
-/** A caller who sends attempts to a server; `own` are the caller's own things. */
+/** A caller who sends attempts to a server. `own` contains the caller's own objects. */
 interface Sender {
   readonly world: World;
   readonly key: string;
@@ -116,7 +115,7 @@ function described({ method, url, body }: Attempt): string {
   return `${method} ${url} ${JSON.stringify(body ?? "")}`;
 }
 
-/** Returns everything that the API reveals about an entity's things, to the entity and to the administrator. */
+/** Returns everything that the API shows about an entity's objects to the entity itself and to the administrator. */
 async function everythingOf(things: Things): Promise<readonly string[]> {
   const { modelId, jobId, endedJobId, fileId, fineTuningId, ruleId, webhookId } = things;
   const { entity, project, feedbackId } = things;
@@ -137,7 +136,7 @@ async function everythingOf(things: Things): Promise<readonly string[]> {
   const content = { ...recordOf(things), payload: { said: "again" } };
   const writes = [
     { method: "POST", url: "/feedback/history", body: history },
-    // A retry with the same stored content gets the first answer again.
+    // Repeats a request with content that is already stored; the answer must be the first one.
     { method: "POST", url: "/feedback/create", body: content },
   ] as const;
   const texts: string[] = [];

@@ -1,5 +1,6 @@
-// Requests for every route of the API by a caller who knows ids of another entity. They try each id in each field that
-// takes one, in each form that the API accepts. Each request has its expected status; the test fails if a route is missing here.
+// Requests to every route of the API by a caller who knows ids of another entity. They try each id in each field that
+// takes one, in each form that the API accepts. Each request has its expected status; the test fails if a route is
+// missing here.
 import { agentAttempts } from "./agent-routes.ts";
 import { ollamaAttempts } from "./ollama-routes.ts";
 import { groupsOf, jobOf, recordOf, type Request, rewardTerms, ruleOf, type Things } from "./two-entities.ts";
@@ -24,8 +25,8 @@ const webhooks = "/v1/preview/webhooks";
 const keys = "/v1/preview/keys";
 
 /**
- * Expected statuses for the id of another entity's model: 403, but 404 if no model has the id. For names of models, the
- * answer is the same whether or not another entity has a model with that name.
+ * Expected statuses for another entity's model id: 403, and 404 if no model has the id. For a model's name, the answer
+ * does not depend on whether another entity has a model of that name.
  */
 const foreignId = { status: 403, statusOfNone: 404 } as const;
 
@@ -38,7 +39,7 @@ export const openRoutes: readonly string[] = [
   "GET /v1/system-check",
   "GET /metrics",
   "GET /version",
-  // Requested by other servers, which sign with a separate secret.
+  // For other servers, which sign their requests with a separate secret.
   "POST /v1/kv-transfers",
   "GET /openapi.json",
   "GET /",
@@ -95,7 +96,7 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
       ...get(`/v1/models/${encodeURIComponent(name)}`, 0),
       ...status,
     })),
-    // This request has no field for an id or name of another entity.
+    // No field of this request can contain an id or name of another entity.
     "POST /v1/files": [post("/v1/files", upload, 200, uploading)],
     "GET /v1/files": [
       ...lists("/v1/files", other),
@@ -270,8 +271,8 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
     "POST /v1/preview/training-jobs": creations(other, own),
     "POST /v1/preview/sft-training-jobs": [
       ...creations(other, own, (modelId) => teach({ model_id: modelId, training_data: examples }, 0)).filter(
-        // Idempotency keys work for jobs of every kind, so attempts with such a key would only repeat the attempts
-        // above.
+        // Excludes attempts with an idempotency key. It works for jobs of every kind, so they would only repeat the
+        // attempts above.
         ({ headers }) => headers?.["idempotency-key"] === undefined,
       ),
       ...[other.fileId, other.fileId.toUpperCase(), `hone-file://${other.fileId}`].map((url) =>
@@ -507,12 +508,15 @@ function projectOf({ entity, project }: Things): string {
   return `${entity}/${project}`;
 }
 
-/** Returns a model's id in several URL spellings: in capitals, and with its first digit percent-encoded. */
+/**
+ * Returns a model's id in several spellings for a URL: as is, in capitals, and with its first character
+ * percent-encoded.
+ */
 function modelIds({ modelId }: Things): readonly string[] {
   return [modelId, modelId.toUpperCase(), `%${modelId.charCodeAt(0).toString(16)}${modelId.slice(1)}`];
 }
 
-/** Returns ids for a URL that do not belong to a model. */
+/** Returns ids and names for a URL that belong to no model. */
 function otherIds(things: Things): readonly string[] {
   const { modelId, jobId, endedJobId, eventId, versionId, logId, feedbackId, requestId, project, name } =
     things;
@@ -522,7 +526,7 @@ function otherIds(things: Things): readonly string[] {
   return [...ids, `${modelId}:step1`, `${modelId}:latest`, `${modelId}\0`, ...named].map(encodeURIComponent);
 }
 
-/** Returns attempts for a path that takes a model's id; `attempt` creates the request. */
+/** Returns attempts for a path that contains a model's id; `attempt` creates the request for an id. */
 function ofModel(other: Things, attempt: (id: string) => Attempt): readonly Attempt[] {
   return [
     ...modelIds(other).map((id) => ({ ...attempt(id), ...foreignId })),
@@ -573,13 +577,13 @@ function judgeOf(model: string): object {
   return { type: "score_model", name: "judge", model, input: [{ role: "user", content: "Hi" }] };
 }
 
-/** Returns attempts for a path that takes a fine-tuning job's id; includes ids of other things. */
+/** Returns attempts for a path that contains a fine-tuning job's id. Also tries ids of other objects. */
 function ofFineTuning(other: Things, attempt: (id: string) => Attempt): readonly Attempt[] {
   const { fineTuningId, modelId, endedJobId, jobId } = other;
   return [fineTuningId, fineTuningId.toUpperCase(), modelId, endedJobId, jobId].map(attempt);
 }
 
-/** Returns attempts for a path that takes a webhook's id; includes ids of other things. */
+/** Returns attempts for a path that contains a webhook's id. Also tries ids of other objects. */
 function ofWebhook(other: Things, attempt: (id: string) => Attempt): readonly Attempt[] {
   const { webhookId, deliveryId, modelId, jobId } = other;
   return [webhookId, webhookId.toUpperCase(), deliveryId, modelId, jobId].map(attempt);
@@ -635,7 +639,7 @@ function hook(about: object, status: number): Attempt {
   return post(webhooks, { url: "http://127.0.0.1:1/", events: ["feedback.created"], ...about }, status);
 }
 
-/** Returns cursors that a request for a page may contain. */
+/** Returns ids that a request may contain as the cursor of a page. */
 function cursors({
   modelId,
   versionId,
@@ -649,8 +653,8 @@ function cursors({
 }
 
 /**
- * Returns list requests whose query contains things of another entity. The server ignores unknown parameters; the known
- * ones match nothing.
+ * Returns requests for a list whose query contains another entity's objects. The server ignores unknown parameters;
+ * with known ones, the list is empty.
  */
 function lists(url: string, { entity, project, name, modelId }: Things): readonly Attempt[] {
   const queries = [`entity=${entity}`, `project=${project}`, `name=${name}`, `id=${modelId}`];
@@ -674,7 +678,11 @@ export function modelNames(
   ]);
 }
 
-/** @param prompt prompt in the form that the route takes */
+/**
+ * Returns attempts to chat with another entity's models.
+ *
+ * @param prompt prompt in the form that the route takes
+ */
 export function answers(other: Things, url: string, prompt: object): readonly Attempt[] {
   const body = { ...prompt, max_tokens: 1, seed: 1 };
   const named = modelNames(other).map(({ name, ...status }) => ({
@@ -702,16 +710,16 @@ function registrations(other: Things, own: Things): readonly Attempt[] {
     { ...model, entity: entity.toUpperCase(), return_existing: true },
   ];
   return [
-    // These attempts are sent before the caller creates a model with that name.
+    // Sends these attempts before the caller creates a model of that name.
     ...forks(other),
     ...foreign.map((body) => post(models, body, 403)),
     post(models, { ...model, entity: fullNameOf(other), return_existing: true }, 422),
-    // Refers to the caller's own model of the same name.
+    // Creates or returns the caller's own model of the same name.
     post(models, { ...model, entity: own.entity, return_existing: true }, 200),
   ];
 }
 
-/** Returns requests to create the caller's own models from another entity's versions. */
+/** Returns requests that try to create a model of the caller from another entity's version. */
 function forks(other: Things): readonly Attempt[] {
   const from = (model: string, step?: number): object => ({
     project: "forks",
@@ -840,7 +848,7 @@ function records(
       record: { ...recordOf(other), project_id: projectId },
       status,
     })),
-    // Accepted: a record's id is unique only within its project, and a reference may name something that does not
+    // Accepted. A record's id is unique only within its project, and a reference may name an object that does not
     // exist.
     { record: recordOf(own, other.feedbackId), status: 200 },
     { record: { ...recordOf(own, `1-${other.entity}`), vendor_ref: `${reference}/call/1` }, status: 200 },
@@ -853,10 +861,10 @@ function records(
 
 const queues = "/annotation_queues";
 
-/** Returns attempts on another entity's queues, addressed through its project and through the caller's own. */
+/** Returns attempts on another entity's queues, with that entity's project and with the caller's own project. */
 function queueAttempts(other: Things, own: Things): Readonly<Record<string, readonly Attempt[]>> {
   const { queueId, itemId } = other;
-  /** Attempts whose body contains the project; `path` contains the id of another entity's queue. */
+  /** Attempts with the project in the body. `path` contains the id of another entity's queue. */
   const inBody = (method: "POST" | "PUT" | "DELETE", path: string, body: object = {}): readonly Attempt[] => [
     ...projects(other).map(({ projectId, status }) => ({
       ...post(path, { project_id: projectId, ...body }, status),

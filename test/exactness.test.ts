@@ -13,7 +13,9 @@ interface Counts {
   readonly drafted: ReadonlyMap<string, number>;
 }
 
-/** Checks that every mode gives the same answers, and returns how many tokens each mode took from caches and drafts. */
+/**
+ * Checks that every mode gives the same answers. Returns how many tokens each mode took from caches and from drafts.
+ */
 async function checkModes(model: string, precision: Quantization, count: number): Promise<Counts> {
   const [kept, drafted] = [new Map<string, number>(), new Map<string, number>()];
   const sizes = { count: searchCount(count), promptLengthMax: 60 };
@@ -38,7 +40,7 @@ for (const precision of searchedOf(precisions, 1)) {
   });
 }
 
-/** Models with states besides keys and values, with shared keys, or with experts. */
+/** Models that have states besides keys and values, shared keys, or experts. */
 const families = [
   ["lfm2", "off"],
   ["lfm2-biases", "8"],

@@ -21,10 +21,7 @@ import {
 const scratch = mkdtempSync(join(tmpdir(), "hone-exported-"));
 after(() => rmSync(scratch, { recursive: true }));
 
-/**
- * Returns the folder of a small model in float32, so that rounding to sixteen bits does not hide the changes of a
- * merge.
- */
+/** Returns the folder of a small model in float32. Rounding to 16 bits could hide the changes of a merge. */
 function baseInFloat32(): string {
   const source = "test/fixtures/small-model";
   const folder = join(scratch, "base");
@@ -177,8 +174,8 @@ test("with a GGUF base, a version can be trained, exported as a model and as an 
   const other = await startServer({ dataFolder, flags: [...flags, "--model", `merged=${merged}`] });
   try {
     const { ids, logprobs } = await answerOf(other, "merged");
-    // Compares only the first token's log-probability, because sixteen bits round the trained weights and later tokens
-    // may differ.
+    // Compares only the first token. Its log-probability may differ slightly, and later tokens may differ, because the
+    // trained weights are rounded to 16 bits.
     assert.equal(ids?.[0], ofVersion.ids?.[0]);
     const [found, wanted] = [logprobs[0], ofVersion.logprobs[0]];
     assert.ok(Math.abs(found - wanted) < 0.05, `${found}, and ${wanted} of the version`);
@@ -231,8 +228,8 @@ test("a model's adapters use the projections given at its registration, but an i
 });
 
 /**
- * Returns the targets in the adapter_config.json of a version's PEFT folder, and the modules that have matrices in its
- * file.
+ * Returns the target modules in the adapter_config.json of a version's PEFT folder, and the modules that have matrices
+ * in its weight file.
  */
 async function exported(
   name: string,

@@ -26,7 +26,7 @@ after(() => {
   removeDataFolder(data);
 });
 
-/** Returns a copy of a working model that `change` has broken. */
+/** Returns a copy of a working model. `change` must break the copy. */
 function copyOf(name: string, change: (copy: string) => void): string {
   const copy = join(folder, name);
   cpSync(whole, copy, { recursive: true });
@@ -39,7 +39,7 @@ const inConfig = (copy: string, changes: object): void => {
   writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, "utf8")), ...changes }));
 };
 
-/** Path of each broken model, and a pattern for the expected reason. */
+/** The broken models by name, each with its path and a pattern for the expected reason. */
 const broken: Readonly<Record<string, { readonly path: string; readonly reason: RegExp }>> = {
   missing: { path: join(folder, "no-such.gguf"), reason: /There is no file no-such\.gguf/ },
   gone: { path: join(folder, "no-such-folder"), reason: /no-such-folder is not a model/ },

@@ -1,6 +1,6 @@
-// Runs the established trace server's assertions about feedback over HTTP against the real service. Hone's rules
-// differ in four places: invalid fields get 422, a replacement keeps the id, a missing record cannot be replaced, and
-// a retry adds nothing.
+// Repeats over HTTP the assertions about feedback that the established trace server tests. Hone's rules differ in four
+// places: invalid fields get 422, a replacement keeps the id, a missing record cannot be replaced, and a retry adds
+// nothing.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { keys } from "../src/api/http/testing/fake-server.ts";
@@ -81,7 +81,7 @@ test("keeps a caller's id, otherwise creates a UUID of version 7; null counts as
   assert.equal((await takes({ id: "a caller's own" })).id, "a caller's own");
   const fields = ["id", "creator", "annotation_ref", "runnable_ref", "call_ref", "trigger_ref", "queue_id"];
   const nothing = Object.fromEntries([...fields, "wb_user_id"].map((field) => [field, null]));
-  // As Python's client sends it: the fields of agents' scorers are present but empty.
+  // A record as the Python client sends it, in which the fields for agents' scorers are present but empty.
   const scorers = { scorer_tags: [], scorer_ratings: {}, span_agent_name: "", span_status_code: "UNSET" };
   const { id, wb_user_id: author } = await takes({ ...nothing, ...scorers });
   assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);

@@ -1,5 +1,5 @@
-// Tests OpenAI's fine-tuning API with the official client and a running server: supervised and DPO jobs from the upload
-// of a file to a chat with the trained model.
+// Tests OpenAI's fine-tuning API with the official client on a running server. Covers supervised and DPO jobs, from the
+// upload of a file to a chat with the trained model.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import OpenAI, { ConflictError, NotFoundError, toFile, UnprocessableEntityError } from "openai";

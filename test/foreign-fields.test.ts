@@ -1,5 +1,5 @@
-// Tests fields that clients of other servers send over HTTP: other spellings of supported options have the same
-// effect, and unsupported options are refused by name with an alternative. No field is silently ignored.
+// Tests over HTTP the fields that clients of other servers send. A different spelling of a supported option has the
+// same effect. An unsupported option is refused by name with an alternative; no field is silently ignored.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { foreignFields } from "../src/api/wire/chat/fields/foreign-fields.ts";
@@ -31,7 +31,7 @@ async function refusal(body: object, path = "chat/completions"): Promise<Refusal
 const schema = { type: "object", properties: { n: { type: "integer" } }, required: ["n"] };
 const grammar = 'root ::= "yes" | "no"';
 
-/** Each row: fields as sent, and the equivalent `structured_outputs`. */
+/** Pairs of fields as clients send them, and the `structured_outputs` with the same effect. */
 const spellings: readonly (readonly [sent: object, outputs: object])[] = [
   [{ guided_json: schema }, { json: schema }],
   [{ guided_json: JSON.stringify(schema) }, { json: schema }],
@@ -159,7 +159,7 @@ test("`thinking_token_budget` equals the logits processor thinking-budget", asyn
   assert.deepEqual([negative.status, negative.faults.length], [422, 1]);
 });
 
-/** For each field: a value that requests the feature, and one that does not. */
+/** Values for each field: one that requests the feature, and one that does not. */
 const asking: Readonly<Record<string, readonly [asks: unknown, asksNothing?: unknown]>> = {
   logprob_token_ids: [[1], []],
   truncation_side: ["right", "left"],

@@ -8,7 +8,7 @@ import { call, eventually, startServer } from "./running-server.ts";
 import { finish, firstStep, model, registerModel, submitJob } from "./served-jobs.ts";
 import { mountSmallDisk } from "./small-disk.ts";
 
-/** Training batches so small that a job takes many steps. */
+/** Small training batches, so that a job takes many steps. */
 const flags = [...model, "--training-batch-tokens", "250"];
 
 test("a full disk makes writes fail with a clear error and jobs wait, until there is space again", async (t) => {
@@ -19,7 +19,7 @@ test("a full disk makes writes fail with a clear error and jobs wait, until ther
   let server = await startServer({ dataFolder, flags });
   try {
     const modelId = await registerModel(server, "m");
-    // The archive fits on the disk but its content does not, so the worker that unpacks it runs out of space.
+    // The archive fits on the disk but its unpacked content does not, so the worker that unpacks it runs out of space.
     const imported = await fetch(`${server.url}/v1/preview/models/${modelId}/checkpoints`, {
       method: "POST",
       headers: { authorization: `Bearer ${server.apiKey}`, "content-type": "application/x-tar" },

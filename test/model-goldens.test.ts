@@ -233,7 +233,7 @@ async function trainingLogprobs(
   });
 }
 
-/** A KV cache with one row, which the tests fill from the outputs of prefill and decode graphs. */
+/** A KV cache with one row. The tests fill it with the outputs of prefill and decode graphs. */
 class RowCache {
   readonly #config: ModelConfig;
   readonly #capacity: number;

@@ -1,5 +1,5 @@
-// JSON Schemas as tools write them: zod for its own types, pydantic for Python classes, and random ones. Each family
-// is unlimited; the same seed gives the same schemas.
+// JSON Schemas of three families: those that zod and pydantic generate, and random ones. Each family is unlimited; the
+// same seed gives the same schemas.
 import * as fc from "fast-check";
 import * as z from "zod";
 import type { Json, JsonObject } from "../../src/base/domain/text/json.ts";
@@ -10,7 +10,7 @@ import { schemas } from "../../src/lib/constraints/grammar/testing/random-schema
 export const families: Readonly<Record<string, (seed: number, count: number) => readonly Json[]>> = {
   zod: (seed, count) => made(seed, count, (random) => z.toJSONSchema(zodObject(random, 2)) as JsonObject),
   pydantic: (seed, count) => made(seed, count, pydanticModel),
-  // Requests accept only objects as schemas, so booleans are excluded.
+  // Excludes schemas that are booleans, because requests accept only objects.
   random: (seed, count) =>
     fc
       .sample(schemas, { seed, numRuns: count })
@@ -81,8 +81,8 @@ function zodValue(random: Random, depth: number): z.ZodType {
 }
 
 /**
- * Returns a schema as pydantic writes it: definitions of classes, titles everywhere, null as an alternative type, and
- * defaults.
+ * Returns a schema in the form of pydantic's: with definitions of classes, titles everywhere, null as an alternative
+ * type, and defaults.
  */
 function pydanticModel(random: Random): Json {
   const classes = ["Item", "Person", "Node"].slice(0, 1 + random.index(3));

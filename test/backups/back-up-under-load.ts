@@ -1,6 +1,6 @@
-// Repeatedly backs up a server while clients write to it and its model trains. Restores each backup to another folder,
-// and checks that the backup is consistent: it contains every file, every referenced row, and everything acknowledged
-// before the backup began.
+// Backs up a server repeatedly while clients write to it and its model trains. Restores each backup to another folder
+// and checks it. It must contain every file, every referenced row, and everything that was acknowledged before the
+// backup began.
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
@@ -59,7 +59,7 @@ export async function backUpUnderLoad({
         const start = performance.now();
         const manifest = await backup(archive, from, watching);
         seconds.push((performance.now() - start) / 1000);
-        // In the last round, clients stop before the restore. In all other rounds they continue: the restore goes to
+        // In the last round, stops the clients before the restore. In other rounds they continue: the restore writes to
         // another folder, so it does not disturb the running server.
         if (round === rounds) await clients.stop();
         await restore(archive, { data: restored }, watching);

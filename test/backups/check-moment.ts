@@ -39,7 +39,10 @@ function acknowledgedFaults({ feedback, jobs, logCount }: Acknowledged, of: Rows
   ];
 }
 
-/** Checks that feedback refers to stored answers, which were recorded first, and that batches are complete. */
+/**
+ * Checks that feedback refers to stored answers, since each answer was recorded before its feedback. Also checks that
+ * batches are complete.
+ */
 function feedbackFaults(feedback: readonly Row[], completions: readonly Row[]): readonly string[] {
   const recorded = new Set(completions.map(({ call_id: id }) => id));
   const ratings = feedback.filter((row) => row["feedback_type"] === "rating");

@@ -1,5 +1,5 @@
-// Clients that write to a server until they are stopped: chats with a training model, feedback as single records and
-// in batches, logs, and jobs. The acknowledged operations can be read at any time.
+// Clients that write to a server until they are stopped: chats with a model in training, feedback as single records and
+// in batches, logs, and jobs. Callers can read the acknowledged operations at any time.
 import { setTimeout as sleep } from "node:timers/promises";
 import { newUuid } from "../../src/base/domain/random.ts";
 import { callReference } from "../../src/base/domain/recordings/call-reference.ts";

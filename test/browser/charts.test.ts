@@ -1,4 +1,5 @@
-// Tests the charts in a real browser: settings in the address, zoom, joined cursors, search, pins and saved files.
+// Tests the charts in a real browser: settings in the page's address, zoom, joined cursors, search, pins and saved
+// files.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";

@@ -1,5 +1,5 @@
-// Tests the view Chat in a real browser: several turns, editing, settings and conversation in the address, tools,
-// Markdown, and requests copied as code.
+// Tests the Chat view in a real browser: several turns, editing, tools, Markdown, requests copied as code, and settings
+// and conversation in the page's address.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
@@ -14,7 +14,10 @@ interface Asked {
   readonly [name: string]: unknown;
 }
 
-/** Answers the page's chat requests with these deltas, one list per request, and returns the requests. */
+/**
+ * Answers the page's chat requests with these deltas, one list per request. Returns the requests, to which new ones are
+ * added.
+ */
 async function answering(page: Page, ...answers: readonly (readonly object[])[]): Promise<readonly Asked[]> {
   const asked: Asked[] = [];
   await page.route("**/v1/chat/completions", async (route) => {

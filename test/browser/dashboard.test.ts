@@ -193,7 +193,7 @@ test("every view is accessible in dark and light mode, on wide and narrow screen
       assert.deepEqual(await seriousFaults(page), [], `${colorScheme}, ${width}, ${view}`);
       const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
       assert.equal(overflow, 0, `${view} fits a width of ${width}`);
-      // Thresholds of "good" in web.dev's Core Web Vitals.
+      // The limit for a "good" value in web.dev's Core Web Vitals.
       const shift = await layoutShift(page);
       assert.ok(shift < 0.1, `${view} at ${width}: what is shown has moved by ${shift}`);
     }

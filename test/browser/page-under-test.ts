@@ -1,5 +1,5 @@
-// Opens the dashboard as users see it: in a real Chromium, with a separate server. Errors in the browser, violations
-// of the content security policy, and requests to other hosts fail the test.
+// Opens the dashboard as users see it: in a real Chromium, with a separate server. A test fails if the browser reports
+// an error, the content security policy is violated, or the page sends a request to another host.
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -7,12 +7,15 @@ import { after, type TestOptions } from "node:test";
 import { chromium, type Browser, type Page } from "playwright-core";
 import type { RunningServer } from "../running-server.ts";
 
-/** Default for tests started by hand: Debian's path. `npm test` searches further (scripts/chromium.js). */
+/**
+ * Path of the browser. If a test is started by hand, this is Debian's path; `npm test` searches further
+ * (scripts/chromium.js).
+ */
 const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 
 const noBrowser = "THE PAGE IS NOT TESTED: there is no Chromium.";
 
-/** Options for tests of the page; the tests are skipped with a reason if there is no browser. */
+/** Options for tests of the dashboard. Without a browser, the tests are skipped with a reason. */
 export const inBrowser: TestOptions = !existsSync(executablePath)
   ? { skip: noBrowser }
   : { timeout: 120_000 };
@@ -51,7 +54,7 @@ export async function openPage(
   const faults: string[] = [];
   page.on("pageerror", ({ message }) => faults.push(`error: ${message}`));
   page.on("console", (message) => {
-    // The browser also logs responses with the status 401 or 404 as errors. The tests expect these responses, for a
+    // Ignores responses with status 401 or 404, which the browser also logs as errors. The tests expect them, for a
     // wrong key and for missing objects.
     if (message.type() === "error" && !/status of 40[14]/.test(message.text())) faults.push(message.text());
   });
@@ -71,7 +74,10 @@ export async function openPage(
   };
 }
 
-/** Returns Chromium's layout shift score: the movement of visible content since loading, without user input. */
+/**
+ * Returns Chromium's layout shift score. It measures how much visible content has moved since loading without user
+ * input.
+ */
 export function layoutShift(page: Page): Promise<number> {
   return page.evaluate("layoutShift");
 }

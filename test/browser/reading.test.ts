@@ -1,5 +1,5 @@
-// Tests the page's views for reading and judging in a real browser: a trajectory with its log-probabilities, two
-// models answering the same question, and feedback by keyboard.
+// Tests in a real browser the dashboard's views for reading and judging: a trajectory with its log-probabilities, two
+// models that answer the same question, and feedback by keyboard.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
@@ -234,7 +234,7 @@ test("two models answer one question side by side, and the answers can be judged
   const sides = [1, 2].map((side) => page.getByRole("region", { name: `Answer ${side} to question 1` }));
   for (const side of sides) await side.getByText(/^ended: /).waitFor();
   assert.match(page.url(), /m=.+&m=/);
-  // An untrained version equals the base model, so the same seed gives the same tokens.
+  // An untrained version equals the base model, so both sides give the same tokens with the same seed.
   const said = await Promise.all(sides.map((side) => side.getByRole("listbox").textContent()));
   assert.notEqual(said[0], "");
   assert.equal(said[0], said[1]);

@@ -1,5 +1,5 @@
-// Tests the page in a real browser as the people of a team use it: the first run of a new server, the judging of
-// answers, and the keys, webhooks and stored data of an operator.
+// Tests the dashboard in a real browser as the people of a team use it: starting a new server, judging answers, and an
+// operator's work with keys, webhooks and stored data.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";

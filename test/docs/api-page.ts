@@ -1,5 +1,5 @@
-// Generates docs/reference/api.md from the document at /openapi.json: every route with the fields of its request and
-// its answers. A test compares the page with the document.
+// Generates docs/reference/api.md from the document at /openapi.json. The page lists every route with the fields of its
+// request and its answers. A test compares the page with the document.
 import { Type } from "typebox";
 import {
   branchesOf,
@@ -27,14 +27,17 @@ interface SharedObject {
 type SharedObjects = ReadonlyMap<string, SharedObject>;
 
 /**
- * Objects and fields that the page has described so far, so that it describes none of them twice. Mutable: `rowsOf`
+ * Objects and fields that the page has already described, so that it describes none of them twice. Mutable: `rowsOf`
  * adds to it.
  */
 interface Described {
-  /** For each set of nested rows, as JSON, the first field that has them: the heading of its section, and its path. */
+  /**
+   * The first field that has a set of nested rows, as the heading of its section and its path. The key is the JSON of
+   * the rows.
+   */
   readonly objects: Map<string, { readonly heading: string; readonly path: string }>;
   /**
-   * Rows of the chat request's fields as JSON. If another request has an equal field, the page gives only the field's
+   * Rows of the chat request's fields, as JSON. If another request has an equal field, the page shows only the field's
    * name there.
    */
   readonly chatFields: Set<string>;
@@ -60,7 +63,10 @@ const sections: Readonly<Record<string, string>> = {
   health: "Health",
 };
 
-/** Programs whose makers define the fields of a section's routes. The page lists such routes without their fields. */
+/**
+ * For each section whose routes belong to another program, the name of that program. The page lists such routes without
+ * their fields.
+ */
 const foreignClients: Readonly<Record<string, string>> = {
   tinker: "the Python package `tinker`",
   weave: "Weave's clients",
@@ -192,7 +198,7 @@ function routeText(
   for (const { schema } of Object.values(requestBody?.content ?? {}))
     parts.push(bodyText(schema, { ...page, isSent: true, heading: name }));
   for (const [status, response] of Object.entries(responses)) {
-    // Skipped, because all errors have the same body, which the introduction links to.
+    // Skips errors, because all have the same body, to which the introduction links.
     if (status === "4XX" || status === "5XX") continue;
     for (const [mediaType, { schema }] of Object.entries(response.content)) {
       const kind = mediaType === "application/json" ? "" : ` as \`${mediaType}\``;
@@ -206,8 +212,8 @@ function routeText(
 }
 
 /**
- * Returns the table of a route's parameters. For parameters that the section Lists describes, returns only their names
- * and a link to that section.
+ * Returns the table of a route's parameters. Parameters that the section Lists describes are not in the table; a
+ * sentence names them and links to that section.
  */
 function parameterText(parameters: readonly Parameter[]): string {
   const isOfLists = (parameter: Parameter): boolean => isSame(parameterRow(parameter), listParameters);
@@ -218,8 +224,8 @@ function parameterText(parameters: readonly Parameter[]): string {
 }
 
 /**
- * Returns the table of a request's fields. For fields that a chat request also has, returns only their names and a
- * link.
+ * Returns the table of a request's fields. Fields that a chat request has too are not in the table; a sentence names
+ * them and links to the chat request.
  */
 function bodyText(schema: Schema, context: Context): string {
   const chat = "POST /v1/chat/completions";
@@ -228,7 +234,7 @@ function bodyText(schema: Schema, context: Context): string {
   const isOfChat = (row: Row): boolean => chatFields.has(JSON.stringify(row));
   const count = rows.filter(isOfChat).length;
   if (context.heading === chat) for (const row of rows) chatFields.add(JSON.stringify(row));
-  // Up to three such fields stay in the table, where they are easier to read.
+  // Keeps the whole table if there are at most three such fields, because it is easier to read.
   if (context.heading === chat || count < 4) return `The body:\n\n${objectText(schema, context, rows)}`;
   const names = rows.filter(isOfChat).map(([name = ""]) => name);
   return `The body takes fields of [\`${chat}\`](#${anchor(chat)}), with the same meaning: ${names.join(", ")}. Its other fields:
@@ -306,7 +312,7 @@ type Row = readonly string[];
 
 /**
  * Returns a row for each property, followed by the rows of its nested properties. If an earlier object had the same
- * nested rows, the property's row refers to that object instead of repeating them.
+ * nested rows, refers to that object instead.
  */
 function rowsOf(schema: Schema, place: string, context: Context): readonly Row[] {
   return branchesOf(schema).flatMap((branch) => {
@@ -325,13 +331,13 @@ function rowsOf(schema: Schema, place: string, context: Context): readonly Row[]
 }
 
 /**
- * Returns a reference to the earlier field whose nested rows equal this schema's. Returns null if there is none; later
- * fields may then refer to this one.
+ * Returns a reference to the earlier field whose nested rows equal this schema's. If there is none, returns null, and
+ * later fields may refer to this one.
  */
 function describedBefore(schema: Schema, path: string, context: Context): string | null {
   const { described, heading } = context;
   const rows = rowsOf(schema, "", { ...context, described: { objects: new Map(), chatFields: new Set() } });
-  // One or two rows are shorter than a sentence that refers to them.
+  // Repeats one or two rows, because they are shorter than a reference.
   if (rows.length < 3) return null;
   const key = JSON.stringify(rows);
   const first = described.objects.get(key);

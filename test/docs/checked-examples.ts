@@ -1,4 +1,4 @@
-// Checks the types of the TypeScript in the documentation, as in a program that has installed the package.
+// Checks the types of the documentation's TypeScript as if it were in a program that has installed the package.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";

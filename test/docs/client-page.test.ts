@@ -1,4 +1,4 @@
-// Tests that the client's page lists exactly the existing calls.
+// Tests that the documentation page about the client lists exactly the existing calls.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -14,14 +14,14 @@ test("docs/reference/client.md lists every call of every group", () => {
     const words = [...row.matchAll(/`(\w+)`/g)].map(([, word = ""]) => word);
     for (const call of callsOf(group))
       assert.ok(words.includes(call), `the row of hone.${name} does not name ${call}`);
-    // A row shared by several groups may name calls that only some of them have.
+    // A row about several groups may name calls that only some of the groups have.
     const isShared = [...row.matchAll(/`hone\.\w+`/g)].length > 1;
     const unknown = isShared ? [] : words.filter((word) => !callsOf(group).includes(word));
     assert.deepEqual(unknown, [], `the row of hone.${name} names what is no call of it`);
   }
 });
 
-/** Returns the group's methods and the calls that are generated from routes. */
+/** Returns the names of the group's methods, and of its calls that are generated from routes. */
 function callsOf(group: CallGroup): readonly string[] {
   const names = new Set(
     Object.entries(group).flatMap(([name, call]) => (typeof call === "function" ? name : [])),

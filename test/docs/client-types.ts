@@ -1,5 +1,5 @@
-// Writes src/apps/client/api.ts: the client's types of all bodies, answers and operations, generated from the document
-// at /openapi.json. Fields that the server always refuses have no type.
+// Writes src/apps/client/api.ts, which contains the client's types of all bodies, answers and operations. They are
+// generated from the document at /openapi.json. Fields that the server always refuses are omitted.
 import type {
   ApiDocument,
   Media,
@@ -44,13 +44,13 @@ export type Page<Item> = {
 
 const pageMembers = "object data first_id last_id has_more";
 
-/** Titles that would shadow a type of the web platform or of this client. */
+/** Titles of schemas that would shadow a type of the web platform or of this client. */
 const taken: readonly string[] = ["Error", "File", "Model", "Response"];
 
-/** Collects the types of titled schemas, each of which is declared once. */
+/** Collects the types of schemas with a title, so that each is declared once. */
 class Types {
   readonly #named = new Map<string, Schema>();
-  /** Titled types reachable from a request body; senders may add any members to these. */
+  /** Titled types that occur in a request body. Senders may add any members to them. */
   readonly #sent = new Set<string>();
 
   constructor(operations: readonly Operation[]) {
@@ -136,7 +136,10 @@ const scalars: Readonly<Record<string, string>> = {
   null: "null",
 };
 
-/** Returns the schema of an object's undeclared members; true if any are allowed, null if none are. */
+/**
+ * Returns the schema of members that an object's schema does not declare. True allows any such members; null allows
+ * none.
+ */
 function othersOf({ additionalProperties, patternProperties }: Schema): Schema | true | null {
   if (typeof additionalProperties === "object") return additionalProperties;
   if (additionalProperties === true) return true;
@@ -192,7 +195,9 @@ function comment(text: string, indent: string): string {
   return `${indent}/**\n${lines.map((line) => `${indent} * ${line}\n`).join("")}${indent} */\n`;
 }
 
-/** Returns the members of an operation's type: path, query and body parameters, and the possible forms of its answer. */
+/**
+ * Returns the members of an operation's type: parameters of the path, the query and the body, and the possible answers.
+ */
 function operationText(route: string, operation: Operation, types: Types): string {
   const { summary, parameters = [], requestBody, responses } = operation;
   const members = [
@@ -225,7 +230,7 @@ function bodyText(mediaType: string, { schema }: Media, types: Types): string {
   return `${indent}readonly ${mediaType === "multipart/form-data" ? "form" : "upload"}: true;`;
 }
 
-/** Returns the type of an answer: a value, the data of each stream event, a text, or bytes. */
+/** Returns the type of an answer: a JSON value, the data of each event in a stream, text, or bytes. */
 function answerText(mediaType: string, { schema }: Media, types: Types): string {
   const type = types.text(schema, { indent, isSent: false });
   if (mediaType === "application/json") return `${indent}readonly answer: ${type};`;

@@ -1,4 +1,4 @@
-// Generates docs/reference/configuration.md: every setting in its three spellings, with its description.
+// Generates docs/reference/configuration.md, which describes every setting with its three spellings.
 import { valueText } from "../../src/apps/cli/settings-help.ts";
 import { allSettings, type SettingSpelling } from "../../src/apps/server/config.ts";
 import { settingGroups } from "../../src/apps/server/settings.ts";

@@ -1,7 +1,7 @@
 // For code blocks of the documentation: an environment that answers like the echo environment of OpenEnv's template.
 import { startSocketServer, type SocketServer } from "../../src/apps/client/testing/socket-server.ts";
 
-/** Starts the environment on a free port. The reward of a step is a tenth for each character, up to 1. */
+/** Starts the environment on a free port. The reward of a step is 0.1 for each character of the message, up to 1. */
 export function startEchoEnvironment(): Promise<SocketServer> {
   return startSocketServer(() => ({
     received: (text, socket) => {

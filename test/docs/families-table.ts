@@ -13,7 +13,7 @@ interface Row {
   readonly models: string;
   /** Values of `general.architecture`. */
   readonly gguf: readonly string[];
-  /** Chat template of a published model, in the fixtures; null if the fixtures have none. */
+  /** Path of the fixture with a published model's chat template; null if there is none. */
   readonly template: string | null;
 }
 
@@ -92,14 +92,14 @@ const rows: { readonly [Class in Architecture]: Row } = {
 
 const goldens = "test/fixtures/goldens";
 
-/** Returns the classes that have a golden of Transformers: logits, tokens and training. */
+/** Returns the model classes for which Transformers' logits, tokens and training were recorded. */
 function goldenClasses(): ReadonlySet<string> {
   const folder = `${goldens}/models`;
   return new Set(
     readdirSync(folder).flatMap((name) => {
       const file = `${folder}/${name}/config.json`;
       if (!existsSync(file)) return [];
-      // Safe cast: recorded by make-models.py, which always writes the classes.
+      // Safe cast: make-models.py wrote the file, and always writes the classes.
       return (JSON.parse(readFileSync(file, "utf8")) as { readonly architectures: readonly string[] })
         .architectures;
     }),
@@ -135,7 +135,7 @@ export function familiesTable(): string {
   ].join("\n");
 }
 
-/** Returns the page with the table between its marks. */
+/** Returns the text of the page with the new table between its marks. */
 export function modelsPage(): string {
   const page = readFileSync("docs/guides/models.md", "utf8");
   const [begin, end] = ["<!-- families -->\n", "\n<!-- end -->"];

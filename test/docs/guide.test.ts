@@ -1,4 +1,4 @@
-// Tests the links between the pages of the repository, and the guide built from the pages in docs/.
+// Tests the links between the repository's pages, and the guide that is built from docs/.
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";

@@ -1,4 +1,4 @@
-// Reads the repository's Markdown: which pages exist, and their code blocks, headings and links.
+// Reads the repository's Markdown files: their names, code blocks, headings and links.
 import { readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 

@@ -35,8 +35,7 @@ interface Server {
 }
 
 /**
- * Runs the code blocks of pages. All pages use the same server, except pages whose blocks start a server with other
- * flags.
+ * Runs the code blocks of pages. All pages share one server, except pages whose blocks start a server with other flags.
  */
 export class PageRunner {
   readonly #root = mkdtempSync(join(tmpdir(), "hone-pages-"));
@@ -63,8 +62,8 @@ export class PageRunner {
   }
 
   /**
-   * Runs a page's blocks of `sh`, `ts` and `js`. A block whose first line names a file is saved under that name. A
-   * page whose first shell block starts a server with flags or variables gets its own data folder.
+   * Runs a page's code blocks in `sh`, `ts` and `js`. A block whose first line names a file is saved under that name.
+   * If the page's first shell block starts a server with flags or variables, the server gets its own data folder.
    *
    * @param files contents of files to copy into the page's folder beforehand, by name
    * @returns output of all blocks
@@ -195,7 +194,7 @@ interface Serve {
   readonly words: string;
 }
 
-/** Splits a shell block into its commands and the server that its last line starts, if any. */
+/** Splits a shell block into commands, and the server that its last line starts; null if it starts none. */
 function splitAtServe(
   code: string,
   place: string,

@@ -1,5 +1,5 @@
-// Tests the pages of docs/ that are generated from code: they are up to date, describe schemas in words, and cover
-// every field of a chat request.
+// Tests the generated pages of docs/: they are up to date, describe schemas in words, and cover every field of a chat
+// request.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";

@@ -1,5 +1,5 @@
-// Generates the pages of docs/ that are made from code: from settings, route schemas and test names. `npm run docs`
-// writes them, and a test compares them.
+// Generates pages of docs/ from settings, route schemas and test names. `npm run docs` writes the pages, and a test
+// compares them with the files.
 import { readApiDocument } from "./api-document.ts";
 import { apiPage } from "./api-page.ts";
 import { provedFieldsPage } from "./chat-fields-page.ts";

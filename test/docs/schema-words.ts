@@ -1,4 +1,4 @@
-// Describes schemas of the API document in words: the type of a value, and its range.
+// Describes a schema of the API document in words: its type and its range.
 import { branchesOf, type Schema } from "../../src/api/http/testing/api-document.ts";
 
 /**

@@ -1,4 +1,4 @@
-// Seeded requests whose answers are compared: of all lengths, with and without adapters, sampling options and
+// Seeded requests for comparing answers. They have all lengths, with and without adapters, sampling options and
 // log-probabilities. Some repeat themselves, some share a prefix, and some request an embedding.
 import type { AdapterReference, GenerationRequest } from "../../src/base/domain/generation.ts";
 import { seededRandom, type Random } from "../../src/base/domain/random.ts";
@@ -48,7 +48,10 @@ function exactRequest(random: Random, world: RequestWorld): GenerationRequest {
   return random.index(6) === 0 ? embeddingOf(request) : request;
 }
 
-/** Some prompts share a prefix, like chats with the same system prompt; some repeat a phrase many times, as copies do. */
+/**
+ * Returns a random prompt. Some share a prefix, like chats with the same system prompt. Some repeat a phrase many
+ * times, so that their answers copy it.
+ */
 function randomPrompt(random: Random, { vocabularySize, promptLengthMax }: RequestWorld): readonly number[] {
   const ids = (count: number): readonly number[] =>
     Array.from({ length: count }, () => random.index(vocabularySize));

@@ -8,29 +8,26 @@ import type { LoopOptions } from "../../src/inference/engine/loop/engine-loop.ts
 import { KnownDrafter } from "../../src/inference/engine/testing/known-drafter.ts";
 import { requestOf } from "../../src/inference/engine/testing/run-loop.ts";
 
-/** Expected answer of each request when it runs without others. */
+/** Answers that are already known: those of each request when it runs alone. */
 export interface KnownAnswers {
   readonly vocabularySize: number;
-  /** Returns the tokens of each choice; empty while no answers are known. */
+  /** Returns the tokens of each choice in the request's known answer; empty if the answer is not known yet. */
   readonly answersOf: (request: GenerationRequest) => readonly (readonly number[])[];
 }
 
 export interface Mode {
   readonly name: string;
-  /** Options that replace the unlimited defaults. They are created anew for each loop. */
+  /** Returns options that replace the defaults without limits. Called for each loop. */
   readonly limits: (known: KnownAnswers) => Partial<LoopOptions>;
-  /** Number of concurrent requests; when one ends, the next begins. */
+  /** Number of concurrent requests; when one ends, the next one starts. */
   readonly together: number;
-  /** How often all requests are sent to the same loop; the answers of the last round count. */
+  /** How often all requests are sent to the same loop. Only the answers of the last round are compared. */
   readonly rounds?: number;
-  /** Returns the requests of other clients that arrive at a step. */
+  /** Returns the requests that other clients send at this step. */
   readonly arrivals?: (step: number, adapters: readonly AdapterReference[]) => readonly GenerationRequest[];
 }
 
-/**
- * Each request without others, computed as plainly as possible. The answers of all other modes are compared with
- * these.
- */
+/** Runs each request alone, computed as plainly as possible. All other modes must give the same answers. */
 export const alone: Mode = { name: "alone", limits: () => ({}), together: 1 };
 
 export const modes: readonly Mode[] = [
@@ -94,17 +91,17 @@ function oddClock(): Clock {
   return { ...systemClock, monotonicMs: () => (ms += 10 ** (3 * random.uniform())) };
 }
 
-/** Makes drafts that begin with the known answer and end with wrong tokens. */
+/** Returns options with a drafter whose drafts begin with the known answer and end with wrong tokens. */
 function knownDrafts({ vocabularySize, answersOf }: KnownAnswers): Partial<LoopOptions> {
   return { drafter: new KnownDrafter(seededRandom("drafts"), vocabularySize, answersOf) };
 }
 
-/** Options with room for only a few requests, so that cached prefixes must be evicted. */
+/** Options for a cache with room for only a few requests, so that cached prefixes must be evicted. */
 function littleMemory(): Partial<LoopOptions> {
   return { kvCacheBytesMax: 2 ** 26 };
 }
 
-/** Occasionally returns a request for each adapter, so that rows with adapters come and go. */
+/** Returns a request for each adapter at some steps, so that rows with adapters come and go. */
 function withAdapters(step: number, adapters: readonly AdapterReference[]): readonly GenerationRequest[] {
   if (step % 5 !== 0) return [];
   return adapters.map((adapter, index) =>

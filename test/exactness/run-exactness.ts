@@ -48,7 +48,7 @@ export interface ExactnessReport {
   readonly differing: readonly number[];
 }
 
-/** Adapter ranks below and above the rank at which an adapter's form changes. */
+/** Adapter ranks: one below and one above the rank at which the form of an adapter's matrices changes. */
 const adapterRanks = [4, 40];
 
 /**

@@ -1,4 +1,4 @@
-// Runs requests through the engine's loop in one mode of `modes`; returns the answers.
+// Runs requests through the engine's loop in one mode of `modes`, and returns the answers.
 import {
   choiceCountOf,
   type AdapterReference,

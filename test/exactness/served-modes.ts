@@ -9,20 +9,17 @@ export interface ServedMode {
   readonly draftTokensMax?: number;
   /** Number of concurrent chats. */
   readonly together: number;
-  /** How often all chats are sent to one server; the answers of the last round count. */
+  /** How often all chats are sent to one server. Only the answers of the last round are compared. */
   readonly rounds?: number;
   /** Additional fields of the chats, which do not change the answers. */
   readonly more?: Readonly<Record<string, unknown>>;
-  /** Fields of other clients' chats, one of which is always running. */
+  /** Fields of chats by other clients. One such chat is always running. */
   readonly company?: Readonly<Record<string, unknown>>;
 }
 
 const nothingKept = { flags: ["--engine-prefix-cache-percent=0"], draftTokensMax: 0 };
 
-/**
- * Each chat without others, on a server without a prefix cache and drafts. The answers of all other modes are compared
- * with these.
- */
+/** Runs each chat alone, on a server without a prefix cache and drafts. All other modes must give the same answers. */
 export const servedAlone: ServedMode = { name: "over HTTP, alone", ...nothingKept, together: 1 };
 
 export const servedModes: readonly ServedMode[] = [

@@ -1,4 +1,4 @@
-// Replicas of a fleet: stub vLLM servers with a small model in each, which record the requests they get.
+// Replicas of a fleet. Each is a stub vLLM server with a small model, and records the requests that it receives.
 import { join } from "node:path";
 import { seededRandom } from "../../src/base/domain/random.ts";
 import { packVocabulary } from "../../src/base/domain/vocabulary.ts";

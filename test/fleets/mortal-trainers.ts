@@ -1,5 +1,5 @@
-// Two servers of the Tinker API that share their storage. Every now and then, one of them restarts, hangs or is down
-// for a while.
+// Two servers of the Tinker API that share their storage. From time to time, one of them restarts, hangs or is down for
+// a while.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { dataFolderAt } from "../../src/store/artifacts/testing/data-folder.ts";
@@ -23,7 +23,7 @@ export interface MortalTrainersOptions {
 }
 
 export interface MortalTrainers {
-  /** Addresses of the trainers in the form that a Hone server takes. */
+  /** Addresses of the trainers, in the form of Hone's setting for them. */
   readonly addresses: readonly string[];
   readonly illnessCount: () => number;
   readonly requestCount: () => number;

@@ -26,7 +26,7 @@ export interface TrainedFleetOptions {
   readonly jobCount: number;
   /** Number of replica failures during the requests. */
   readonly illnessCount: number;
-  /** Approximate number of requests that a trainer answers between two failures. */
+  /** Approximate number of requests that a trainer answers before it fails again. */
   readonly trainerSoundCount: number;
   readonly seed: number;
   readonly log?: (line: string) => void;
@@ -51,9 +51,9 @@ export interface TrainedFleetReport extends FleetFigures {
 const replicaCount = 8;
 const apiKey = "hone_of_the_fleet_0123456789abcdef";
 const tokenCount = 4;
-/** Number of prompts from which the requests for each model are drawn. */
+/** Number of different prompts for each model. Requests use them at random. */
 const promptCount = 200;
-/** Maximum number of requests that search for replicas which have not yet answered with a version. */
+/** Maximum number of requests for a version until every replica has answered one. */
 const searchMax = 500;
 
 /** A version that a client knows. */
@@ -63,7 +63,11 @@ interface Version {
   readonly step: number;
 }
 
-/** @throws Error if an expected event does not happen in time */
+/**
+ * Runs the fleet until all requests and jobs have ended.
+ *
+ * @throws Error if an expected event does not happen in time
+ */
 export async function runTrainedFleet(options: TrainedFleetOptions): Promise<TrainedFleetReport> {
   const startMs = performance.now();
   const folder = newDataFolder();
@@ -91,7 +95,10 @@ class TrainedFleet {
   #trainers: Awaited<ReturnType<typeof startMortalTrainers>> | null = null;
   readonly #expected = new Map<string, Promise<string>>();
   readonly #versions: Version[] = [];
-  /** Indices of the replicas that have answered with an adapter, keyed by the adapter's name at the replicas. */
+  /**
+   * Indices of the replicas that have answered with an adapter. The key is the name under which replicas know the
+   * adapter.
+   */
   readonly #answeredBy = new Map<string, Set<number>>();
   readonly #refused = new Map<string, number>();
   readonly #wrong: string[] = [];
@@ -114,7 +121,7 @@ class TrainedFleet {
       cacheFolder,
       seed: options.seed,
       onCompletion: (replica, { request_id: requestId, model, prompt }) => {
-        // Other requests only ask a replica for its identity; their ids are not lists.
+        // Other requests only ask a replica which server it is; their ids are not JSON lists.
         const [, id] = requestId.startsWith("[") ? (JSON.parse(requestId) as readonly string[]) : [];
         if (id === undefined) return;
         const prefix = hashPrefix(requestOf(prompt, { adapter: adapterNamed(model), cacheOwner: entity }));
@@ -128,7 +135,8 @@ class TrainedFleet {
 
   async start(): Promise<void> {
     const { databaseUrl, trainerSoundCount } = this.#options;
-    // Started one after the other: the first server prepares the model's weights, and the others reuse the files.
+    // Starts the replicas one after the other: the first one prepares the model's weights, and the others reuse its
+    // files.
     const urls: string[] = [];
     for (const replica of this.#replicas) urls.push(await replica.start());
     await this.#alone.start();
@@ -216,8 +224,8 @@ class TrainedFleet {
   }
 
   /**
-   * Returns the version to request: null (the base model) for half of the requests, and for all while there is no
-   * version.
+   * Returns the version for the next request, or null for the base model. Half of the requests use the base model, and
+   * all of them while there is no version.
    */
   #pick(): Version | null {
     if (this.#versions.length === 0 || this.#random.uniform() < 0.5) return null;
@@ -261,7 +269,7 @@ class TrainedFleet {
     }
   }
 
-  /** Returns answers of the newest version with rewards; repeats the request while replicas are down. */
+  /** Returns answers of the newest version with rewards. Repeats a request that fails because replicas are down. */
   async #rollOut(model: string, group: number): Promise<object> {
     const question = { role: "user", content: `question ${group}` };
     const body = { model, messages: [question], n: 4, max_tokens: 8, temperature: 1, seed: group };
@@ -327,7 +335,7 @@ class TrainedFleet {
     return Array.from({ length: 16 }, () => 100 + random.index(300));
   }
 
-  /** Returns the answer that a separate engine computes with the version's stored adapter. */
+  /** Returns the expected answer, which a separate engine computes with the version's stored adapter. */
   #expectedOf(version: Version | null, prompt: readonly number[]): Promise<string> {
     const key = JSON.stringify([version, prompt]);
     const expected = this.#expected.get(key) ?? this.#answerAlone(version, { prompt, key });
@@ -352,8 +360,8 @@ class TrainedFleet {
   }
 
   /**
-   * Sends different prompts until every replica has answered with the version, since the prompt determines the
-   * replica.
+   * Sends requests with different prompts until every replica has answered with the version. The prompt determines
+   * which replica answers.
    */
   async #requireServed(version: Version): Promise<void> {
     const own = `${version.modelId}:${version.step}@`;
@@ -394,8 +402,8 @@ function flagsOf({
 }
 
 /**
- * Calls the server. Retries if the server closed the idle connection just as the request was sent, because then
- * nothing of it was processed.
+ * Calls the server. Retries if the server closed the idle connection just when the request was sent. It has then not
+ * processed the request.
  */
 async function callOf(...request: Parameters<typeof call>): ReturnType<typeof call> {
   try {
@@ -414,7 +422,7 @@ const entity = "fleet";
 /** Time limit of a job in milliseconds. */
 const jobMs = 600_000;
 
-/** Returns the adapter with this name at the replicas; null for the base model. */
+/** Returns the adapter that replicas know under this name; null for the base model. */
 function adapterNamed(name: string): AdapterReference | null {
   const [id, hash] = name.split("@");
   return hash === undefined ? null : { id: present(id, "a name has an id"), folder: "", hash };

@@ -91,6 +91,6 @@ test("the same seed and index give the same request, and another index gives ano
   };
   const bytes = (index: number): string => fuzzRequest(1, index, world).bytes.toString("latin1");
   assert.equal(bytes(7), bytes(7));
-  // Allows a few duplicates: two requests that start from the same valid request and have no mutation.
+  // Allows a few duplicates: two requests may start from the same valid request and get no mutation.
   assert.ok(new Set(Array.from({ length: 100 }, (_, index) => bytes(index))).size > 90);
 });

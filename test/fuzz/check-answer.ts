@@ -27,7 +27,7 @@ export function faultsOf(answer: RawAnswer, method: string): readonly string[] {
 /**
  * Returns descriptions of the faults of an answer that was cut off. There are none if the data was deleted meanwhile.
  *
- * @param statusNow status of the same request when sent again; null if the request reads no data
+ * @param statusNow status of the same request when it is sent again; null if the request reads no data
  */
 export function brokenOffFaults(statusNow: number | null): readonly string[] {
   return statusNow === 404 ? [] : [`it was broken off, and is now answered with ${statusNow ?? "nothing"}`];
@@ -42,7 +42,7 @@ function errorFaults(status: number, text: string): readonly string[] {
   }
   const { detail, error } = (parsed ?? {}) as { readonly detail?: unknown; readonly error?: unknown };
   const faults: string[] = [];
-  // A refusal because of a temporary limit may concern a valid request, so it need not list faults.
+  // A valid request may be refused because of a temporary limit, so such a refusal need not list faults.
   const mayBeFaultless = status === 429;
   if (!Array.isArray(detail) || (detail.length === 0 && !mayBeFaultless) || !detail.every(isFault))
     faults.push(`the detail is ${JSON.stringify(detail)?.slice(0, 500)}`);

@@ -1,5 +1,5 @@
-// Chats whose answers are constrained, with every kind of constraint and all supported names in schemas. Mutating them
-// produces schemas, patterns and grammars that nobody would write.
+// Chats with constrained answers. They use every kind of constraint, and all supported keywords of schemas. Mutating
+// them produces schemas, patterns and grammars that no person would write.
 
 const schema = {
   $defs: { node: { type: "object", properties: { next: { $ref: "#/$defs/node" } } } },

@@ -55,7 +55,7 @@ function textOf({ minLength = 0, maxLength = 12 }: SchemaNode, random: Random): 
   return Array.from({ length }, () => oneOf(random, characters)).join("");
 }
 
-/** Returns a bound, a value with a special meaning, or a value between the bounds. */
+/** Returns one of the bounds, a number with a special meaning, or a number between the bounds. */
 function numberOf({ minimum, exclusiveMinimum = -3, maximum = 30 }: SchemaNode, random: Random): number {
   const least = minimum ?? exclusiveMinimum + 0.5;
   const most = Math.max(least, maximum);

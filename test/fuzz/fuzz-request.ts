@@ -1,4 +1,4 @@
-// The generator: returns the request with a given seed and index as bytes. Pure, so each request can be reproduced.
+// Generates the request with a given seed and index, as bytes. Pure, so that each request can be reproduced.
 import { seededRandom, type Random } from "../../src/base/domain/random.ts";
 import { fieldsOf } from "./from-schema.ts";
 import { bytesOf, type HttpMessage } from "./http-message.ts";
@@ -11,12 +11,12 @@ import { validRequests } from "./valid-requests.ts";
 export interface FuzzRequest {
   /** Name of the operation, and its mutations. */
   readonly what: string;
-  /** Path of the data that the valid request reads; null for a request that changes data. */
+  /** Path of the data that the unmutated request reads; null if it changes data. */
   readonly reads: string | null;
   readonly method: string;
   readonly bytes: Buffer;
   /**
-   * True if the body is incomplete. The client then closes its side of the connection after sending, and may get no
+   * True if the body is incomplete. The client then closes its side of the connection after sending, and may not get an
    * answer.
    */
   readonly isCut: boolean;
@@ -27,10 +27,7 @@ export interface FuzzRequest {
 /** Maximum delay before the client disconnects, as a cancel button, a deadline or a proxy would make it. */
 const leavingMsMax = 5;
 
-/**
- * Returns the request for a seed and index. The same seed and index always give the same request, except for the ids of
- * the world's objects.
- */
+/** Returns the request for a seed and index. It is always the same, except for the ids of the world's objects. */
 export function fuzzRequest(seed: number, index: number, world: FuzzedWorld): FuzzRequest {
   const random = seededRandom("fuzz", seed, index);
   const valid = oneOf(random, validRequests(world));
@@ -65,8 +62,8 @@ export function fuzzRequest(seed: number, index: number, world: FuzzedWorld): Fu
   const isCut = random.uniform() < 0.02;
   const bytes = isCut ? whole.subarray(0, random.index(whole.length)) : whole;
   if (isCut) changes.push("cut");
-  // Sends several copies as a pipeline. The exchange ends after the first answer, or earlier if the client
-  // disconnects.
+  // Sends several copies without waiting for answers in between (pipelining). Reads only the first answer, and none if
+  // the client disconnects earlier.
   const count = random.uniform() < 0.03 ? 2 + random.index(3) : 1;
   if (count > 1) changes.push(`${count} at once`);
   const leavesAfterMs = random.uniform() < 0.1 ? random.index(leavingMsMax) : null;
@@ -126,7 +123,7 @@ function mutatedBytes(body: Buffer, random: Random): Buffer {
     () => Buffer.from(body.toString(), "utf16le"),
     () => Buffer.concat([body, body]),
     () => Buffer.concat([body, Buffer.from("\n")]),
-    // Large enough that another thread parses it.
+    // Large enough that the server parses it in another thread.
     () => Buffer.concat([Buffer.alloc(140_000, " "), body]),
     () => Buffer.alloc(0),
     () => Buffer.from("[".repeat(200_000)),

@@ -1,11 +1,11 @@
-// An HTTP request before it is serialized, and its serialization: with a declared length or in chunks, correct or not.
+// An HTTP request in parts, and its serialization with a declared length or in chunks. Both may be incorrect.
 import type { Random } from "../../src/base/domain/random.ts";
 
 export interface HttpMessage {
   readonly method: string;
   readonly target: string;
   readonly version: string;
-  /** In the order in which they are sent; a name may occur twice. */
+  /** Headers in the order in which they are sent; a name may occur twice. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   /** Null if the request has no body. */
   readonly body: Buffer | null;

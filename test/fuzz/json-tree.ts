@@ -7,7 +7,7 @@ export type JsonTree =
   | { readonly kind: "list"; readonly items: JsonTree[] }
   | { readonly kind: "object"; readonly entries: [name: string, value: JsonTree][] };
 
-/** Returns a new tree of a value that JSON.stringify accepts. */
+/** Returns a new tree for a value that JSON.stringify accepts. */
 export function treeOf(value: unknown): JsonTree {
   if (Array.isArray(value)) return { kind: "list", items: value.map(treeOf) };
   if (typeof value !== "object" || value === null) return raw(JSON.stringify(value) ?? "null");

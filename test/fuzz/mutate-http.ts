@@ -1,4 +1,5 @@
-// Mutates everything in a request but its body: method, path, query, headers, and the framing of the body.
+// Mutates all parts of a request except the content of its body: method, path, query, headers, and how the body is
+// framed.
 import { gzipSync } from "node:zlib";
 import type { Random } from "../../src/base/domain/random.ts";
 import { withHeader, type HttpMessage } from "./http-message.ts";
@@ -16,7 +17,7 @@ const mutations: { readonly [Name in string]: Mutation } = {
     const [name, values] = oneOf(random, headerValues);
     return withHeader(message, name, oneOf(random, values));
   },
-  // A separate mutation, because among all headers this one would be too rare in a short run.
+  // A mutation of its own: as one of many headers, it would occur too rarely in a short run.
   "content type": (message, random) => withHeader(message, "content-type", oneOf(random, contentTypes)),
   "header gone": (message, random) => {
     const name = message.headers[random.index(message.headers.length)]?.[0];
@@ -186,7 +187,7 @@ const oddParameters = [
 ];
 
 function escaped(text: string): string {
-  // Converts to bytes first, which replaces lone surrogates; encodeURIComponent would refuse these.
+  // First converts to bytes, which replaces lone surrogates: encodeURIComponent throws an error for them.
   return encodeURIComponent(Buffer.from(text).toString());
 }
 

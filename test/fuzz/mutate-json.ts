@@ -3,7 +3,7 @@ import type { Random } from "../../src/base/domain/random.ts";
 import { anyPlace, objectsIn, putAt, raw, treeOf, valueAt, write, type JsonTree } from "./json-tree.ts";
 import { longText, oddJson, oddName, oddText, oneOf } from "./odd-values.ts";
 
-/** Changes the tree in place, or does nothing if the mutation does not apply. */
+/** Changes the tree in place. Does nothing if the tree has no suitable place. */
 type Mutation = (tree: JsonTree, random: Random, names: readonly string[]) => void;
 
 const mutations: readonly (readonly [weight: number, mutation: Mutation])[] = [
@@ -24,14 +24,14 @@ const weightSum = mutations.reduce((sum, [weight]) => sum + weight, 0);
 /**
  * Returns the body as JSON text after `count` random changes.
  *
- * @param names names of fields that the operation accepts in some place
+ * @param names names of fields that the operation accepts anywhere in its body
  */
 export function mutatedJson(
   body: unknown,
   count: number,
   { random, names }: { readonly random: Random; readonly names: readonly string[] },
 ): string {
-  // Wrapped in a list, so that the body itself can be replaced too.
+  // Wraps the body in a list, so that the body itself can be replaced too.
   const tree: JsonTree = { kind: "list", items: [treeOf(body)] };
   for (let done = 0; done < count; done++) anyMutation(random)(tree, random, names);
   return write(tree.items[0] ?? raw(""));
@@ -62,7 +62,7 @@ function addOddField(tree: JsonTree, random: Random): void {
 function addField(tree: JsonTree, random: Random, name: string): void {
   const objects = objectsIn(tree);
   if (objects.length === 0) return;
-  // Prefers the outermost object, which has most of the fields.
+  // Chooses the outermost object in half of the cases, because most fields belong there.
   const object = random.uniform() < 0.5 ? objects[0] : oneOf(random, objects);
   object?.entries.push([name, raw(oddJson(random))]);
 }
@@ -100,7 +100,7 @@ function repeatItem(tree: JsonTree, random: Random): void {
 
 function moveValue(tree: JsonTree, random: Random): void {
   const [from, to] = [anyPlace(tree, random), anyPlace(tree, random)];
-  // Copied as text, so that a value can never contain itself.
+  // Copies the value as text, so that no value can contain itself.
   if (from !== null && to !== null) putAt(to, raw(write(valueAt(from))));
 }
 

@@ -1,5 +1,5 @@
-// Bodies that are not JSON: forms with a file, and tar archives of an adapter. Some are valid, others are unlike what
-// any program writes.
+// Bodies that are not JSON: forms with a file, and tar archives of an adapter. Some are valid; others have a form that
+// no program writes.
 import { gzipSync } from "node:zlib";
 import type { Random } from "../../src/base/domain/random.ts";
 import { longText, oneOf } from "./odd-values.ts";
@@ -67,7 +67,7 @@ interface Entry {
   readonly content: string;
   /** Type of the entry: `0` is a file, `2` a link, `x` a header for the following entry. */
   readonly type?: string;
-  /** Declared size, if it differs from the content's. */
+  /** Declared size in bytes, if it differs from the content's length. */
   readonly size?: number;
 }
 

@@ -147,7 +147,7 @@ export function oddName(random: Random): string {
   return oneOf(random, oddNames);
 }
 
-/** Returns a value as JSON text, or almost JSON. */
+/** Returns the JSON text of a value, or text that is almost JSON. */
 export function oddJson(random: Random): string {
   const dice = random.uniform();
   if (dice < 0.2) return oneOf(random, ["null", "true", "false"]);

@@ -1,4 +1,4 @@
-// Sends bytes to a server unchanged and reads its answer, since fetch would refuse or modify some of them.
+// Sends bytes to a server unchanged and reads the answer. `fetch` would refuse or modify some of the bytes.
 import { connect } from "node:net";
 
 export interface RawAnswer {
@@ -11,9 +11,9 @@ export interface RawAnswer {
 export interface ExchangeOptions {
   readonly port: number;
   readonly method: string;
-  /** True to close the client's side after the last byte. */
+  /** True to close the client's side of the connection after the last byte. */
   readonly endsEarly: boolean;
-  /** Delay in milliseconds after the last byte until the client disconnects; null or absent to wait for the answer. */
+  /** Milliseconds from the last byte until the client disconnects; null or absent to wait for the answer. */
   readonly leavesAfterMs?: number | null;
   readonly deadlineMs: number;
 }

@@ -26,7 +26,7 @@ export interface FuzzReport {
   /** Lines in the server's log that report anything worse than a refused request. */
   readonly logged: readonly string[];
   readonly seconds: number;
-  /** Gauges of work in progress that were 0 after all requests had been answered. */
+  /** Gauges of work in progress that were 0 after the last answer. */
   readonly idleGauges: readonly string[];
   /** Memory of the server process in MiB after a tenth, half and all of the requests. */
   readonly residentMebibytes: readonly number[];
@@ -41,7 +41,7 @@ export interface FuzzOptions {
   readonly log?: (line: string) => void;
 }
 
-/** A short context, so that answers are short; a short job queue; and a short time limit for receiving a request. */
+/** Short limits: a short context for short answers, a short job queue, and a short time for receiving a request. */
 const flags = [
   ...model,
   "--engine-context-length-max=96",
@@ -52,9 +52,9 @@ const limits = { jobs: { queuedMax: 10 }, http: { requestSeconds: 5 } };
 
 const deadlineMs = 60_000;
 const atATime = 8;
-/** Maximum printed length of a single request. */
+/** Maximum number of bytes of a request that are printed. */
 const shownLength = 10_000;
-/** Number of requests after which deleted things are created again. */
+/** Number of requests after which deleted objects are created again. */
 const renewEvery = 200;
 
 export async function fuzz(options: FuzzOptions): Promise<FuzzReport> {
@@ -131,7 +131,7 @@ class Fuzzer {
     await this.send(index);
   }
 
-  /** Retries, because the server may still be busy. */
+  /** Checks that the server is healthy. Retries, because the server may still be busy. */
   async checkHealth(): Promise<void> {
     await eventually(
       "/health answers",
@@ -143,7 +143,7 @@ class Fuzzer {
   /**
    * Checks that no work remains once every request is answered or its client has disconnected.
    *
-   * @returns gauges that are 0
+   * @returns names of the gauges of work in progress, which are all 0
    */
   async checkIdle(): Promise<readonly string[]> {
     const busy = await busyGauges(this.#server);

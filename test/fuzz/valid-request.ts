@@ -1,4 +1,4 @@
-// A valid request of the fuzzer, and the objects that such requests refer to.
+// Type of the valid requests with which the fuzzer begins, and the objects that they refer to.
 import type { Random } from "../../src/base/domain/random.ts";
 
 /** Objects that requests refer to; created before the first request. */
@@ -27,9 +27,9 @@ export interface FuzzedWorld {
 export interface ValidRequest {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
   readonly path: string;
-  /** Undefined if there is no body; bytes are sent unchanged. */
+  /** Body of the request; undefined for none. Bytes are sent unchanged. */
   readonly body?: unknown;
-  /** Returns another body of bytes, which may be malformed. */
+  /** Returns another, possibly malformed body as bytes. */
   readonly oddBody?: (random: Random) => Buffer;
   readonly headers?: Readonly<Record<string, string>>;
   readonly scheme?: "Bearer" | "Basic" | "none";
@@ -39,7 +39,7 @@ export interface ValidRequest {
   readonly schema?: object;
 }
 
-/** Returns a function that makes requests with the method. A name may occur in the body, or as a query parameter. */
+/** Returns a function that creates requests with this method. A parameter is a field of the body or of the query. */
 export function requestsOf(method: ValidRequest["method"], common: Partial<ValidRequest> = {}) {
   return (
     path: string,

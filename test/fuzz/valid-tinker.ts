@@ -1,4 +1,5 @@
-// Valid requests to the Tinker API. Operations have the number 0, so that the server takes them in any order.
+// Valid requests to the Tinker API. All operations have the sequence number 0, so that the server accepts them in any
+// order.
 import {
   recorded,
   recordedData,

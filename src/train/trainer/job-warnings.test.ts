@@ -101,7 +101,8 @@ test("each step reports the distance to the sampling policy and to the base mode
     assert.ok((step["loss/importance_ratio_max"] ?? 0) >= (step["loss/importance_ratio_p95"] ?? Infinity));
     assert.ok((step["offpolicy/policy_staleness_max"] ?? 99) <= 3);
   }
-  // Only the first trajectory of each group is trained on. Its version is 2, and training starts from version 5.
+  // Only the first trajectory of each group is used for training. It comes from version 2, while training starts from
+  // version 5.
   assert.equal(metrics["offpolicy/policy_staleness_max"], 3);
   const meanOf = (name: string): number =>
     bench.steps.reduce((sum, step) => sum + (step[name] ?? NaN) / bench.steps.length, 0);

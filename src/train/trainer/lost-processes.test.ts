@@ -1,4 +1,4 @@
-// Tests training processes that die, are ended or lack what they need, and the attempts that follow.
+// Tests what the next attempt does after a training process has died, was ended, or lacked something that it needs.
 import assert from "node:assert/strict";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";

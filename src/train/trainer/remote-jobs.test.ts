@@ -33,7 +33,7 @@ test("trains without a base pass, says so, and the version continues from a name
     input: { from, fromKind: "rl", adapterFolder: "adapters/m/2", runKey: "jobs/next" },
   });
   assert.doesNotMatch(bench.warnings.join(), /fresh optimizer/);
-  // Both jobs are refused before training starts: this trainer can continue only from a state of its own, and cannot
+  // Both jobs are refused before training starts. This trainer can continue only from its own states, and cannot
   // compute the base model.
   const others = { adapterFolder, trainerState: "embedded:adapters/m/1/optimizer.safetensors" };
   for (const [given, field] of [

@@ -1,4 +1,4 @@
-// Runs one job with the naive trainer, and tests its calls in order, its reports and the files that it leaves.
+// Runs jobs with the naive trainer. Tests the order of their calls, their reports, and the files that they leave.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { groupOf } from "../../../test/golden-trajectories.ts";
@@ -11,7 +11,7 @@ test("opens, takes a step per batch, publishes and closes, and gives each call i
   const bench = new Bench(t);
   const outcome = await bench.run();
   const steps = bench.steps.flatMap(() => ["forwardBackward", "optimStep"]);
-  // Besides the steps, a job makes one forward pass before the first step and one after the last.
+  // A job makes a forward pass before its first step and one after its last step.
   assert.deepEqual(bench.kinds, [
     "open",
     "forward",
@@ -223,7 +223,7 @@ test("reports the job's counts with the start and each step, and keeps the means
   assert.equal(metrics["loss/first_max_logprob_difference"], bench.steps[0]["max_logprob_difference"]);
   assert.equal(metrics["data/step_num_gradient_steps"], 3);
   assert.equal(metrics["data/step_num_skipped_at_group_mean"], 2);
-  // The rewards are 0 to 5, including those of trajectories that are not trained on.
+  // The rewards are 0 to 5. They include those of trajectories that are not used for training.
   assert.equal(metrics["data/reward"], 2.5);
   assert.ok(Math.abs(metrics["data/reward_std_dev"] - Math.sqrt(35 / 12)) < 1e-12);
   assert.ok(Object.values(metrics).every(Number.isFinite));

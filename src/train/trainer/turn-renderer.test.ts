@@ -1,5 +1,5 @@
-// Tests, with real templates and a real tokenizer, which tokens of a conversation are trained on, and the prompt before
-// them.
+// Tests which tokens of a conversation are trained, and the prompt before them, with real templates and a real
+// tokenizer.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -30,8 +30,7 @@ interface Given {
 }
 
 /**
- * Returns the text of each sequence, with its trained part between ⟦ and ⟧. If nothing can be trained on, returns the
- * reason.
+ * Returns the text of each sequence with its trained part between ⟦ and ⟧, or the reason why no part can be trained.
  */
 function shown(renderer: TurnRenderer, { messages, tools, extra = {} }: Given): readonly string[] | string {
   const read = exampleSequences({ messages, tools: tools ?? null, extra }, renderer);

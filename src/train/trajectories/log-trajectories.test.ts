@@ -13,7 +13,7 @@ const model = sampleModel("m");
 const clock = { ...systemClock, now: () => moment(60) };
 const everyLog = { after: null, limit: 100, order: "asc" } as const;
 
-/** Returns the dependencies of two servers that share a database, in which the model exists. */
+/** Returns the dependencies of two servers that share a database. The model already exists in it. */
 async function twoServers() {
   const { trajectories, models } = await storesInMemory();
   await models.create(model, sampleVersion(model.id, 0));
@@ -51,7 +51,7 @@ test("stores logs at the newest version, each continuing the sums of the previou
     metrics["data/cum/num_unique_scenarios"],
     metrics["time/wall_clock_sec"],
   ]);
-  // In every order of the writes, each log continued the running sums of the log before it.
+  // Whatever the order of the writes, each log must have continued the running sums of the log before it.
   const bySum = sums.toSorted((one, other) => one[1] - other[1]);
   assert.deepEqual(bySum.at(-1), [0, 4, 3, 60]);
   assert.equal(new Set(bySum.map(([, sum]) => sum)).size, 3);
@@ -113,7 +113,8 @@ test("assigns a log to the version it names, else to the one that made it, else 
   assert.equal(await stepOf(null, 0, null), 2);
   assert.equal(await stepOf(null), 2);
   assert.equal(await stepOf(1, 0), 1);
-  // The model has no versions 7 and -1, so these numbers come from another server; the newest version counts.
+  // The model has no versions 7 and -1, so these numbers must come from another server. The newest version is used
+  // instead.
   assert.equal(await stepOf(null, 7), 2);
   assert.equal(await stepOf(null, -1), 2);
   await assert.rejects(stepOf(3), { code: "not_found", message: /no version 3 .* newest is 2/ });

@@ -12,8 +12,8 @@ const encode = (text: string): number[] => Array.from(text, (letter) => letter.c
 const decode = (ids: Iterable<number>): string => String.fromCharCode(...ids);
 
 /**
- * Renders a message as `u:hi;` and the generation prompt as `a:`; `;` ends a turn. Drops reasoning, written in (), from
- * earlier answers.
+ * Renders a message as `u:hi;` and the generation prompt as `a:`; `;` ends a turn. Reasoning is written in parentheses,
+ * and dropped from earlier answers.
  */
 const toyTokenizer: ConversationTokenizer = {
   vocabularySize: 128,
@@ -29,7 +29,7 @@ const toyTokenizer: ConversationTokenizer = {
   },
 };
 
-/** Returns the toy tokenizer, and a record of the options with which it rendered. */
+/** Returns the toy tokenizer, and records of the options that it was called with. */
 function watched() {
   const tools: unknown[] = [];
   const promptArguments: unknown[] = [];
@@ -82,8 +82,8 @@ function exactChoice(prompt: string, answer: string): JsonObject {
 }
 
 /**
- * Checks each sequence as text, with its trained tokens in brackets, and its old log-probabilities. Checks the
- * untrained parts as `<reason> at <place>`.
+ * Checks each sequence as text with trained tokens in brackets, together with its old log-probabilities. Checks the
+ * untrained parts in the form `<reason> at <place>`.
  */
 function check(
   given: Trajectory,

@@ -1,4 +1,4 @@
-// Tests when two training programs count as the same, and the cache of their graphs.
+// Tests the cache of training programs' graphs, and when two programs count as the same.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { resolveTrainingConfig } from "../../../base/domain/training-config.ts";

@@ -1,4 +1,4 @@
-// Tests state files: next to a published adapter, in a separate folder, damaged, and of another model.
+// Tests state files in four cases: next to a published adapter, in a separate folder, damaged, and of another model.
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

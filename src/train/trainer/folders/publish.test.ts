@@ -1,4 +1,4 @@
-// Tests where a published version's files end up, and that only a process that still owns the job publishes.
+// Tests where the files of a published version end up, and that a process publishes only if it still owns the job.
 import assert from "node:assert/strict";
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -11,8 +11,8 @@ import { fileURLToPath } from "node:url";
 import { present } from "../../../base/domain/assert.ts";
 
 /**
- * Lets a child process publish version 1 after another process has already published it. Returns the child's message
- * and the files that are then in the folder.
+ * Lets a child process publish version 1, which another process has already published. Returns the child's message and
+ * the files that are in the folder afterwards.
  */
 async function publishAsChild(t: TestContext, parent: "kept" | "lost"): Promise<readonly unknown[]> {
   const dataFolder = mkdtempSync(join(tmpdir(), "hone-publish-"));

@@ -1,4 +1,4 @@
-// Compares policy metrics with values computed by hand from the formulas.
+// Compares policy metrics with values calculated by hand from the formulas.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type TrainingConfigInput, resolveTrainingConfig } from "../../../base/domain/training-config.ts";
@@ -28,8 +28,8 @@ function close(actual: PolicyMetrics, expected: Readonly<Record<string, number>>
     );
 }
 
-// In the first sequence, the current log-probabilities differ from the recorded ones by 0.5, -0.25 and 0. In the second
-// sequence, the first token's differs by 1, and the second token has no recorded log-probability.
+// Differences of the current from the recorded log-probabilities: 0.5, -0.25 and 0 in the first sequence, and 1 for the
+// first token of the second sequence. The second token there has no recorded log-probability.
 const batch = [sequenceOf([-1, -1.25, -2]), sequenceOf([-3, null], -1)];
 const logprobs = [
   [-0.5, -1.5, -2],

@@ -10,7 +10,8 @@ import { type PackedSequence, groupByPrefix } from "./prefix-groups.ts";
 import { searchCount, searchSeeds } from "../../../base/domain/testing/search.ts";
 
 /**
- * Returns a sequence in which every token but the first is trained on. Sequences share only the tokens of `beginning`.
+ * Returns a sequence in which every token except the first is trained. Two sequences share only the tokens of
+ * `beginning`.
  */
 let nextId = 0;
 function sequenceOf(length: number, beginning: readonly number[] = []): PackedSequence {

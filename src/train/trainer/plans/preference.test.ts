@@ -1,4 +1,5 @@
-// Tests preference jobs with the naive trainer: their comparisons, when they compute the reference, and their reports.
+// Tests preference jobs with the naive trainer: which answers they compare, when they compute the reference, and what
+// they report.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,12 +23,12 @@ import { type RecordedCall, RecordingTrainers } from "../testing/recording-train
 import { silentReport } from "../testing/silent-report.ts";
 import { preferenceLossOf, type TrainingSequence } from "../trainer.ts";
 
-/** Ids of the token that opens the assistant's turn and of the token that ends each turn. */
+/** Ids of two tokens: the one that opens the assistant's turn, and the one that ends every turn. */
 const [opens, ends] = [9, 10];
 
 const idsOf = (content: unknown): readonly number[] => Array.from(String(content), (id) => parseInt(id, 36));
 
-/** Turns each character of a message's content into one token, and adds the end token after each message. */
+/** Converts each character of a message's content to one token, and adds the end token after each message. */
 const tokenizer: TrainingJobDependencies["tokenizer"] = {
   vocabularySize: tinyConfig.vocabularySize,
   encode: () => assert.fail("nothing to encode"),
@@ -112,8 +113,8 @@ async function run(
 }
 
 /**
- * Shows a sequence as text: its preference's index, + or - for its side, and its token ids, with trained ones in
- * brackets.
+ * Shows a sequence as text: the index of its preference, + if it is the chosen side or -, and its token ids with
+ * trained ones in brackets.
  */
 const shown = ({ tokenIds, mask, preference }: TrainingSequence): string => {
   const ids = [...tokenIds].map((id, index) => (mask[index] === 1 ? `[${id}]` : `${id}`));
@@ -122,7 +123,7 @@ const shown = ({ tokenIds, mask, preference }: TrainingSequence): string => {
 
 const kindsOf = ({ calls }: Pick<Ran, "calls">): readonly string[] => calls.map(({ kind }) => kind);
 
-/** Returns the kinds of trainer calls between opening the trainer and the first gradient. */
+/** Returns the kinds of the calls to the trainer after it was opened and before the first gradient. */
 const beforeSteps = (ran: Ran): readonly string[] =>
   kindsOf(ran).slice(1, kindsOf(ran).indexOf("forwardBackward"));
 

@@ -21,7 +21,7 @@ import { type JobInput, runJob } from "../testing/run-job.ts";
 import { silentReport } from "../testing/silent-report.ts";
 import type { TrainingSequence } from "../trainer.ts";
 
-/** Ids of the token that opens the assistant's turn and of the token that ends each turn. */
+/** Ids of two tokens: the one that opens the assistant's turn, and the one that ends every turn. */
 const [opens, ends] = [9, 10];
 
 const idsOf = (content: unknown): readonly number[] =>
@@ -29,7 +29,7 @@ const idsOf = (content: unknown): readonly number[] =>
     .split("")
     .map((character) => parseInt(character, 36));
 
-/** Turns each character of a message's content into one token, and adds the end token after each message. */
+/** Converts each character of a message's content to one token, and adds the end token after each message. */
 const tokenizer: TrainingJobDependencies["tokenizer"] = {
   vocabularySize: tinyConfig.vocabularySize,
   encode: () => assert.fail("nothing to encode"),
@@ -235,7 +235,7 @@ test("drops, counts and warns of whole conversations that are too long, cannot b
     unrenderable: 1,
     unreadable_tokens: 1,
   });
-  // A batch in which every conversation is dropped is not a step, so only two of the batches are steps.
+  // A batch is not a step if all its conversations are dropped, so only two of the batches are steps.
   assert.deepEqual(firsts(ran), [[1], [2]]);
   assert.deepEqual(
     ran.steps.map((step) => [step["learning_rate"], step["num_dropped_trajectories"]]),
@@ -257,7 +257,7 @@ test("takes no step if nothing trains, and the version equals its start", async 
   assert.deepEqual(outcome.counts.skipped, { too_long: 1 });
 });
 
-/** A learning rate that is high enough to avoid the warning about small steps. */
+/** A learning rate high enough that the job does not warn about small steps. */
 const fast = { learningRate: 1e-3 };
 
 test("the optimizer starts anew after a job of another kind, and the job says so", async (t) => {

@@ -1,4 +1,4 @@
-// Tests that each line is prepared only once, even if processes are lost, and that progress is reported.
+// Tests that each line is prepared only once, even if processes die, and that progress is reported.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,7 +15,7 @@ interface Given {
   readonly msPerLine?: number;
 }
 
-/** A token file that several attempts share. Each call of `prepare` is one attempt with its own list of lines. */
+/** A token file that several attempts share. Each call of `prepare` is one attempt and has its own list of lines. */
 class Bench {
   readonly clock = new FakeClock();
   readonly reported: Reported[] = [];
@@ -75,7 +75,7 @@ class Bench {
 
 test("an attempt continues at the end of a lost one's file and has the same lines", async (t) => {
   const bench = new Bench(t);
-  // These records exceed the write buffer, so each is written to the file by itself.
+  // Each of these records is larger than the write buffer, so it is written to the file at once.
   const lengths = [300_000, 300_001, 300_002, 300_003, 300_004];
   const die = (index: number): void => assert.ok(index < 3, "the process died");
   await assert.rejects(bench.prepare(lengths, { onLine: die }), /the process died/);

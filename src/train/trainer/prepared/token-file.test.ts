@@ -10,7 +10,7 @@ import { TokenFile } from "./token-file.ts";
 
 const random = seededRandom("token file test", 1);
 
-/** Returns a random sequence. `knownShare` is the share of its trained tokens that have log-probabilities. */
+/** Returns a random sequence. `knownShare` is the fraction of its trained tokens that have log-probabilities. */
 function sequenceOf(length: number, knownShare: number): TokenSequence {
   const mask = Uint8Array.from({ length }, (_, index) => (index > 0 && random.index(2) === 1 ? 1 : 0));
   const isKnown = (index: number): boolean => mask[index] === 1 && random.uniform() < knownShare;

@@ -1,4 +1,4 @@
-// Tests a job's report about quantized weights, with a trainer that returns known numbers.
+// Tests what a job reports about quantized weights, with a trainer that returns known numbers.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -31,7 +31,7 @@ async function check(
   const read = (batch: readonly PlannedSequence[]): OptimizerBatch =>
     batch.map(() => ({}) as TrainingSequence); // Safe cast: sequences are only passed on.
   const { signal } = new AbortController();
-  // The second step trains on the sequences of the first one again, so they must count only once.
+  // The second step uses the same sequences as the first one; they must count only once.
   const batches = [planned.slice(0, 1), planned.slice(0, 1), planned.slice(1)];
   const difference = await comparePrecision(
     trainer,

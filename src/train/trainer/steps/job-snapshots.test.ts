@@ -11,7 +11,7 @@ import { JobSnapshots, noSteps, snapshotStates, type SnapshotOptions } from "./j
 
 const { signal } = new AbortController();
 
-/** Simulates a job for which saving a snapshot takes `saveMs` milliseconds. */
+/** Simulates a job in which saving a snapshot takes `saveMs` milliseconds. */
 class Bench {
   readonly dataFolder = mkdtempSync(join(tmpdir(), "hone-snapshots-"));
   readonly clock = new FakeClock();
@@ -67,7 +67,8 @@ test("snapshots take at most their share of the time, starting with the first st
   const snapshots = bench.snapshots();
   const made: boolean[] = [];
   for (const index of Array.from({ length: 20 }).keys()) made.push(await bench.step(snapshots, index, 100));
-  // The first snapshot measures the cost. At 0.9 s of work per 0.1 s of saving, every ninth step then has a snapshot.
+  // The first snapshot measures how long saving takes: 0.1 s. A snapshot is then taken after every 0.9 s of work, which
+  // is every ninth step.
   assert.deepEqual(
     made.flatMap((isMade, index) => (isMade ? [index] : [])),
     [0, 9, 18],

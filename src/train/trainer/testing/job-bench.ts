@@ -31,8 +31,8 @@ export const tokenizer: TrainingJobDependencies["tokenizer"] = {
 };
 
 /**
- * Returns two groups with the sequences of the trainer contract. At 12 computed tokens per batch, they make three
- * steps.
+ * Returns two groups with the sequences of the trainer contract. They make three steps if a batch has 12 computed
+ * tokens.
  */
 export function someGroups(): readonly TrajectoryGroup[] {
   const trajectories = tinyBatch().map((sequence, index) =>
@@ -54,7 +54,7 @@ export interface Given {
   readonly on?: SeenEvents;
 }
 
-/** Settings with which `someGroups` makes three steps, and no step is compared with the base model. */
+/** Settings with which `someGroups` makes three steps and no row is compared with the base model. */
 export const few = { batchTokens: 12, baseComparisonShare: 0 };
 
 export const run = { id: "check", signal: new AbortController().signal };
@@ -106,8 +106,7 @@ export class Bench {
   }
 
   /**
-   * Names of the entries in the folder of the model's versions, and in the work folder, which contains incomplete
-   * versions.
+   * Names of the entries in two folders: that of the model's versions, and the work folder with incomplete versions.
    */
   get published(): readonly string[] {
     const folders = ["adapters/m", "work/server"].map((name) => join(this.dataFolder, name));
@@ -129,13 +128,13 @@ export function rejectsWith(code: string): (error: unknown) => boolean {
 
 export const death = new Error("the process died");
 
-/** Returns report handlers that kill the process at the n-th report of the given kind, counted from 1. */
+/** Returns report handlers that simulate the process's death at the n-th report of the given kind, counted from 1. */
 export function atReport(name: "stepped" | "saved", wanted: number): SeenEvents {
   let count = 0;
   const die = async (): Promise<void> => {
     if (++count === wanted) throw death;
   };
-  // The first `saved` report has step count 0, because no state has been saved yet, so it does not count.
+  // Does not count the first `saved` report, which has step count 0 because no state has been saved yet.
   return name === "stepped"
     ? { stepped: die }
     : { saved: ({ stepCount }) => (stepCount > 0 ? die() : Promise.resolve()) };

@@ -1,5 +1,5 @@
-// A reference for adamw.ts: AdamW and sums of gradients in double precision, written directly from the formulas.
-// Modifies nothing in place.
+// A reference for adamw.ts: AdamW and sums of gradients in double precision, written directly from the formulas. All
+// functions return new values and modify none.
 import { present } from "../../../base/domain/assert.ts";
 import type { OptimizerStep } from "../trainer.ts";
 

@@ -1,6 +1,6 @@
-// A reference for the embedded trainer, for tests with tiny models, written to be obviously correct. The reference
-// interpreter computes one sequence at a time in double precision; loss and AdamW follow their formulas. Nothing is
-// packed, padded or cached.
+// A reference for the embedded trainer, written to be obviously correct, for tests with tiny models. The reference
+// interpreter computes one sequence at a time in double precision; loss and AdamW follow their formulas. There is no
+// packing, padding or caching.
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { assert, present, unreachable } from "../../../base/domain/assert.ts";
@@ -55,7 +55,7 @@ interface Kept {
   readonly state: NaiveState;
 }
 
-/** Trainers without a memory check, which tiny models do not need. */
+/** Trainers without a memory check, because tiny models do not need one. */
 export class NaiveTrainers implements TrainerProvider {
   readonly profile: TrainerProfile = {
     name: "naive",
@@ -199,8 +199,8 @@ class NaiveTrainer implements Trainer {
   }
 
   /**
-   * Runs a call, or returns the earlier result if a call with the same id was run. Each call ends before the next one
-   * begins, so calls take effect in order.
+   * Runs a call. If a call with the same id was run before, returns its result instead. A call begins only after the
+   * previous one has ended, so calls take effect in order.
    */
   async #once<Result>(method: string, { id, signal }: TrainerCall, compute: () => Result): Promise<Result> {
     if (this.#isClosed) throw new ServiceError({ code: "unavailable", message: "The trainer is closed." });
@@ -210,7 +210,10 @@ class NaiveTrainer implements Trainer {
     return this.#results.get(key) as Result; // Safe cast: a result of the same method.
   }
 
-  /** Computes the log-probabilities of one sequence, and the gradient of their sum weighted by `slopes`. */
+  /**
+   * Computes the log-probabilities of one sequence. Also computes the gradient of their sum, in which each is
+   * multiplied by its value in `slopes`.
+   */
   #compute(
     sequence: TrainingSequence,
     {
@@ -245,8 +248,8 @@ class NaiveTrainer implements Trainer {
 }
 
 /**
- * Builds a graph that computes the log-probabilities of one sequence, and the gradient of their sum weighted by the
- * input `slopes`.
+ * Builds a graph that computes the log-probabilities of one sequence. It also computes the gradient of their sum, in
+ * which each is multiplied by its value in the input `slopes`.
  */
 function buildGraph(config: ModelConfig, { targets, rank, scale }: LoraAdapter): Graph {
   const builder = new GraphBuilder();

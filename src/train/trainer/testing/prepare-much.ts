@@ -1,5 +1,5 @@
-// Test process that prepares a supervised job of 6 million tokens up to its first step, and estimates the memory of the
-// job's steps. Exits successfully if its heap suffices.
+// Test process that prepares a supervised job of 6 million tokens up to its first step, and estimates how much memory
+// the steps need. Exits with success if its heap suffices.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -36,7 +36,7 @@ const unused = (): never => {
   throw new Error("nothing is recorded");
 };
 
-/** A tokenizer with which half of the tokens of each conversation are trained on. */
+/** A tokenizer that makes half of each conversation's tokens trained tokens. */
 const tokenizer: TrainingJobDependencies["tokenizer"] = {
   vocabularySize: tinyConfig.vocabularySize,
   encode: unused,

@@ -1,5 +1,5 @@
-// Test process that publishes a version to an artifact folder. If an argument says so, the process waits until its
-// parent is gone before it finishes saving. Prints the outcome to standard output.
+// Test process that publishes a version to an artifact folder. An argument can make it wait until its parent has ended
+// before it finishes saving. Prints the outcome to standard output.
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

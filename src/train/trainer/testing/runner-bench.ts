@@ -99,7 +99,7 @@ export class Bench {
         assert.equal(index, steps.length);
         const { tokens_per_second: speed, ...others } = metrics;
         assert.ok(speed > 0);
-        // Leaves out the speed, because it differs between attempts.
+        // Omits the speed, because it differs between attempts.
         steps.push(others);
       },
       warned: async () => undefined,

@@ -1,5 +1,5 @@
 // Runs the trainer contract with each kind of Tinker server. The server is a stub that computes with the embedded
-// trainer, so losses, norms and adapters must equal those of the embedded trainer without a server.
+// trainer, so losses, norms and adapters must equal those of the embedded trainer itself.
 import { type TestContext, test } from "node:test";
 import { searchedOf } from "../../../base/domain/testing/search.ts";
 import { losses } from "../contract/check-numbers.ts";
@@ -47,8 +47,8 @@ interface Outcome {
 }
 
 /**
- * Trains three steps; the third uses other data than the first two. Uses no clipping and no weight decay, because some
- * servers lack them.
+ * Trains three steps; the third one uses other data. Uses neither clipping nor weight decay, because some servers lack
+ * them.
  */
 async function train(make: MakeTrainers, seed: string, loss: Loss, t: TestContext): Promise<Outcome> {
   const bench = new TrainerBench(make, t);

@@ -1,5 +1,6 @@
-// Tests jobs whose trainer dies, answers nonsense, loses state or refuses for a while, at any request. The job must
-// still make its one version, continuing from the last saved state, and leave only few states on the server.
+// Tests jobs whose trainer has a fault at any of its requests: it dies, sends nonsense, loses its state or refuses for
+// a while. The job must still create its one version, continue from the last saved state, and leave only few states on
+// the server.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -42,7 +43,7 @@ function statesOf(server: StubServer): readonly string[] {
   return server.kept.filter((kept) => kept.includes("/training/"));
 }
 
-/** Faults that the server can have. Each occurs once, at the request with the chosen number. */
+/** Faults of the server. In a test, one of them occurs once, at the request with the chosen number. */
 const faults: Readonly<Record<string, Fault>> = {
   "dies before it": { kind: "restart", when: "before" },
   "dies after it": { kind: "restart", when: "after" },

@@ -1,6 +1,6 @@
 // Server side of a remote trainer, similar to a training service. Answers each message immediately with the name of a
-// future, and lets another trainer compute later. Stores states under names that it chooses; accepts no adapters, and
-// cannot compute the base model.
+// future, and lets another trainer compute later. Saves states under names of its own. Accepts no adapters, and cannot
+// compute the base model.
 import { mkdtempSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { unreachable } from "../../../../base/domain/assert.ts";
@@ -12,7 +12,9 @@ export type RemoteOperation =
   | { readonly kind: "forward"; readonly data: readonly TrainingSequence[] }
   | { readonly kind: "forward_backward"; readonly data: readonly TrainingSequence[]; readonly loss: Loss }
   | { readonly kind: "optim_step"; readonly step: OptimizerStep }
-  /** The name has only characters that training services allow (letters, digits, `_` and `-`); unique per model. */
+  /**
+   * The name is unique per model. It has only characters that training services allow: letters, digits, `_` and `-`.
+   */
   | { readonly kind: "save_state"; readonly name: string }
   | { readonly kind: "export_adapter" };
 
@@ -20,8 +22,8 @@ export type RemoteRequest =
   | { readonly kind: "create_model"; readonly run: string; readonly seed: string }
   | { readonly kind: "load_model"; readonly run: string; readonly state: string; readonly optimizer: boolean }
   /**
-   * An operation on a model. The sequence number grows by one with each operation on the model; if a number is
-   * repeated, the operation takes effect only once.
+   * An operation on a model. Each operation on the model has the next sequence number. If a number is repeated, the
+   * operation takes effect only once.
    */
   | {
       readonly kind: "operate";
@@ -46,7 +48,7 @@ interface RemoteModel {
 
 export class RemoteServer {
   readonly #trainers: TrainerProvider;
-  /** Folder in which the computing trainers write; clients do not see it. */
+  /** Folder for the files of the trainers that compute. Clients do not see it. */
   readonly #folder: string;
   readonly #models = new Map<string, RemoteModel>();
   /** Id of each run's open model, by the run's name. */

@@ -58,7 +58,7 @@ export class RemoteTrainers implements TrainerProvider {
 }
 
 /**
- * Sends messages to a server and receives answers. Copies each message, so that client and server share nothing. An
+ * Sends messages to a server and receives answers. Copies each message, so that client and server share no objects. An
  * answer takes at least one turn of the event loop.
  */
 class RemoteService {
@@ -142,8 +142,8 @@ class RemoteTrainer implements Trainer {
   }
 
   /**
-   * Runs an operation on the model. After sending, an abort does not end the wait, because the operation takes effect
-   * anyway.
+   * Runs an operation on the model. Once the operation is sent, an abort does not end the wait, because the operation
+   * takes effect anyway.
    */
   #operate<Result>(operation: RemoteOperation): Promise<Result> {
     this.#sequence += 1;

@@ -1,5 +1,5 @@
-// For tests: a model on the stub server. The model has a trainer that computes its results. It also has the data
-// received since the last optimizer step, with the derivatives of the server's own loss.
+// For tests: a model on the stub server, with the trainer that computes its results. It also stores the data received
+// since the last optimizer step, with the derivatives of the server's own loss.
 import type { OptimizerStep, Trainer, TrainingSequence } from "../../trainer.ts";
 import type { ReceivedDatum } from "./stub-wire.ts";
 
@@ -64,7 +64,7 @@ export class StubModel {
   }
 }
 
-/** Converts a received sequence to a training sequence in which all tokens but the first are trained on. */
+/** Converts a received sequence to a training sequence in which every token except the first is trained. */
 function sequenceOf({ tokens, inputs }: ReceivedDatum): TrainingSequence {
   const targets = inputs["target_tokens"];
   const tokenIds = Int32Array.from([...tokens, targets[targets.length - 1]]);

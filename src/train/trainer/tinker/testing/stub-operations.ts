@@ -30,7 +30,7 @@ export interface StubOptions {
   readonly storage?: StubStorage;
   /** Returns the log-probabilities to send instead of the computed ones. */
   readonly logprobs?: (computed: readonly Float32Array[]) => readonly Float32Array[];
-  /** Packs an adapter's files into an archive; if absent, in the same way as real servers. */
+  /** Packs an adapter's files into an archive; by default in the form that real servers use. */
   readonly archive?: (files: ReadonlyMap<string, Buffer>) => Buffer;
 }
 
@@ -217,7 +217,7 @@ export class StubOperations {
     });
   }
 
-  /** Writes the adapter to the shared folder, if servers of this kind do not send archives. */
+  /** Writes the adapter to the shared folder if this kind of server sends no archives. */
   #leave(id: string, files: ReadonlyMap<string, Buffer>): void {
     const { kind, folder } = this.#options;
     const places: Partial<Record<ServerKindName, string>> = {
@@ -315,7 +315,7 @@ export class StubOperations {
     this.#futures.set(id, { answer: null });
     const { kind } = this.#options;
     const run = async (): Promise<void> => {
-      // A restart has lost this operation, so the server does not carry it out.
+      // After a restart, the server has forgotten this operation and does not carry it out.
       if (this.#futures.get(id)?.answer !== null) return;
       const answer = await compute().catch((error: unknown) => failedFuture(kind, String(error)));
       this.#futures.set(id, { answer });
@@ -356,8 +356,8 @@ function stepOf(
 }
 
 /**
- * Packs files into an archive as SkyRL does: gzipped, with an entry for the folder, and with a configuration that does
- * not name the adapted modules.
+ * Packs files into an archive like SkyRL: gzipped, with an entry for the folder. The adapter's configuration does not
+ * name the adapted modules.
  */
 export function skyrlArchive(files: ReadonlyMap<string, Buffer>): Buffer {
   const entries = [...files].flatMap(([name, content]) => {

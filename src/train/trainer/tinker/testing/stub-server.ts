@@ -1,5 +1,5 @@
-// A small Tinker API server for tests, which answers like each kind of server. A local trainer computes the results.
-// Saved states are stored outside the server, so that they survive its restart.
+// A small Tinker API server for tests. It can answer like each kind of server, and a local trainer computes the
+// results. Saved states are stored outside the server, so that they survive its restart.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
@@ -31,7 +31,7 @@ export class StubServer {
   readonly #operations: StubOperations;
   readonly #kind: ServerKindName;
   readonly #http: Server;
-  /** A second server, at another address, to which some kinds of servers redirect for archives. */
+  /** A second server at another address. Some kinds of servers redirect clients to it for archives. */
   readonly #elsewhere: Server;
   /** API keys that the requests to the second server contained. */
   readonly keysElsewhere: (string | undefined)[] = [];

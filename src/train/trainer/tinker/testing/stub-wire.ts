@@ -1,4 +1,4 @@
-// For tests: requests and results of the stub server, with plain numbers instead of arrays of bytes.
+// For tests: requests and results of the stub server in a simple form, with numbers instead of byte arrays.
 import { readJson as readJsonRequest, type JsonRequest } from "../wire/read-json-request.ts";
 import {
   readProtobuf as readProtobufRequest,

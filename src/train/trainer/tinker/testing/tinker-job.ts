@@ -1,5 +1,5 @@
-// For tests: runs a job of three steps with a stub server, on the tiny model of the trainer's test suite. Retries the
-// job as the queue does, until it ends.
+// For tests: runs a job of three steps with a stub server, on the tiny model of the trainer contract. Retries the job
+// like the queue until it ends.
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";

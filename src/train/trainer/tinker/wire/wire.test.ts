@@ -1,5 +1,5 @@
-// Compares both encodings (JSON and protocol buffers), byte for byte, with recorded traffic between the service's own
-// client and a SkyRL server.
+// Compares both encodings (JSON and protocol buffers), byte for byte, with recorded traffic. The traffic was recorded
+// between the service's own client and a SkyRL server.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readJson, readProtobuf, writeJson, writeProtobuf, type JsonRequest } from "../testing/stub-wire.ts";
