@@ -1,4 +1,4 @@
-// A fault that was found while copying or verifying, with the file or artifact that must be repaired.
+// A fault found by copying or verifying. It names the file or artifact that must be repaired.
 
 export interface Fault {
   /** Location of the fault: a path in the archive, the key of an artifact, or `database`. */

@@ -1,6 +1,6 @@
-// Takes a consistent snapshot of a running server: its database, and all artifacts to which its rows refer. A server
-// deletes a version's row before the version's files, so if files are missing, this module takes another snapshot of
-// the database. If that snapshot still refers to the files, they are lost.
+// Takes a consistent snapshot of a running server: its database, and all artifacts that rows refer to. A server deletes
+// a version's row before the version's files. So if files are missing, this module takes another snapshot of the
+// database; if that one still refers to them, the files are lost.
 import { lstatSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ import { type Reference, referenceOf, referringTables } from "./references.ts";
 export interface SnapshotSources {
   readonly tables: DatabaseTables;
   readonly artifacts: Pick<ArtifactStore, "copyTo">;
-  /** Path of an empty folder on the disk with the artifacts, so that hard links replace copies. */
+  /** Path of an empty folder on the same disk as the artifacts, so that files can be linked instead of copied. */
   readonly staging: string;
   readonly clock: Pick<Clock, "now">;
 }
@@ -36,14 +36,14 @@ export interface HeldSnapshot {
 }
 
 /**
- * Maximum number of attempts. An attempt fails only if the server removes a version during it, and it takes only a
- * moment, because only new artifacts must be linked.
+ * Maximum number of attempts. An attempt takes only a moment, because only new artifacts must be linked. It fails only
+ * if the server removes a version meanwhile.
  */
 const triesMax = 20;
 
 /**
- * Takes a database snapshot and stages the artifacts that it refers to, until all of them are staged or known to be
- * lost.
+ * Takes a database snapshot and stages the artifacts that it refers to. Repeats this until every artifact is staged or
+ * known to be lost.
  *
  * @throws ServiceError `unavailable` if versions were removed during each attempt
  */
@@ -107,8 +107,7 @@ async function stage(
 }
 
 /**
- * Returns true for any directory entry, even a dangling symbolic link, which is reported as a fault when files are
- * copied.
+ * True if the path exists, even as a dangling symbolic link. Such a link is reported as a fault when files are copied.
  */
 function isEntry(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;

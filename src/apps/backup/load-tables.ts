@@ -1,4 +1,4 @@
-// Loads the tables of an archive into an empty database, which need not be of the same kind as the archived one.
+// Loads an archive's tables into an empty database. The database may be of another kind than the archived one.
 import type { DatabaseTables } from "../../base/domain/backup/tables.ts";
 import { type ArchivedFile, type ArchiveReader, damaged } from "./archive/archive-reader.ts";
 import { isOfDatabase, tablePath } from "./archive/layout.ts";
@@ -33,7 +33,7 @@ export async function loadTables(
   });
 }
 
-/** Returns the files with the tables' rows, by path. */
+/** Returns the files that contain the tables' rows, keyed by path. */
 export async function tableFiles(archive: ArchiveReader): Promise<ReadonlyMap<string, ArchivedFile>> {
   const files = new Map<string, ArchivedFile>();
   for await (const file of archive.files()) if (isOfDatabase(file.path)) files.set(file.path, file);

@@ -1,4 +1,4 @@
-// Makes a consistent copy of a server, which may be running, for `hone backup` and `hone export`.
+// Makes a consistent copy of a server for `hone backup` and `hone export`. The server may be running.
 import { createReadStream } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -26,7 +26,8 @@ export interface ArchiveMaking {
 }
 
 /**
- * Copies database and artifacts. Lost and changed artifacts do not stop it; the manifest lists them as faults.
+ * Copies the database and artifacts. If artifacts are lost or changed, continues and lists them as faults in the
+ * manifest.
  *
  * @throws ServiceError `conflict` if `place` is in use; errors of {@link holdSnapshot} and `DatabaseTables.snapshot`
  */
@@ -91,10 +92,10 @@ async function copyTables(
 }
 
 /**
- * Writes the staged artifacts to the archive, and removes each from the staging folder afterwards. Paths that are not
- * plain files are neither opened nor copied.
+ * Writes the staged artifacts to the archive, and removes each from the staging folder afterwards. Neither opens nor
+ * copies a path that is not a plain file.
  *
- * @returns a fault for each artifact that differs from when it was stored, and for each path that is not a plain file
+ * @returns a fault for each artifact that has changed since it was stored, and for each path that is not a plain file
  */
 async function writeArtifacts(
   writer: ArchiveWriter,

@@ -3,10 +3,10 @@
 export type Progress =
   /** Processing of a table has started. */
   | { readonly kind: "table"; readonly table: string; readonly index: number; readonly count: number }
-  /** Number of rows of the table processed so far. */
+  /** Number of rows of the table that have been processed. */
   | { readonly kind: "rows"; readonly table: string; readonly rows: number }
   /**
-   * Number and total size in bytes of the files processed so far, and of all files. The size of all files is 0 if
+   * Number and total size in bytes: of the files processed so far, and of all files. The size of all files is 0 if
    * unknown.
    */
   | {

@@ -1,4 +1,4 @@
-// Finds the artifacts that database rows refer to, and checks the files of such an artifact. Has no side effects.
+// Finds the artifacts that database rows refer to, and checks an artifact's files. Has no side effects.
 import type { Cell, TableColumns } from "../../base/domain/backup/tables.ts";
 import { assert } from "../../base/domain/assert.ts";
 import { adapterFiles, adapterSeal } from "../../inference/architectures/hashes/adapter-hash.ts";
@@ -15,13 +15,15 @@ export interface Reference {
   readonly files: readonly string[];
   /** Hash of the files when they were stored; null if none was recorded. */
   readonly seal: Seal | null;
-  /** Size in bytes when it was stored; null for an artifact with several files. */
+  /**
+   * Size in bytes of an artifact that is a single file, when it was stored; null for an artifact with several files.
+   */
   readonly byteCount: number | null;
 }
 
 type Row = (column: string) => Cell;
 
-/** Functions that return the reference of a row, by table. */
+/** For each table, a function that returns a row's reference to an artifact. */
 const referencesOfTable: Readonly<Record<string, (row: Row) => Reference | null>> = {
   model_versions: (row) => {
     const key = row("adapter_folder");

@@ -1,4 +1,4 @@
-// Restores an archive: first the artifacts, verifying each file's hash, then the database in one transaction. An
+// Restores an archive: first the artifacts, whose hashes it verifies, then the database in one transaction. An
 // interrupted restore therefore leaves the database empty, and can be repeated.
 import { mkdir, open } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -16,10 +16,10 @@ export interface RestoreTargets {
 }
 
 /**
- * Restores a backup.
+ * Restores a backup. Checks everything except the files' content before it writes anything.
  *
- * @throws ServiceError `conflict` if the target contains other data; `invalid` if the archive is damaged, lacks
- * tables, or is an export. Except for damaged files, all of this is checked before anything is written
+ * @throws ServiceError `conflict` if the target contains other data; `invalid` if the archive is damaged, lacks tables,
+ * or is an export
  */
 export async function restoreArchive(
   archive: ArchiveReader,
@@ -28,7 +28,7 @@ export async function restoreArchive(
 ): Promise<void> {
   const { content, database } = archive.manifest;
   if (content === "database") throw databaseAlone(archive.place);
-  // Reject an unsuitable archive or target before any artifact is written.
+  // Refuses an unsuitable archive or target before any artifact is written.
   await tables.requireTables(database.version, database.tables);
   await tables.requireEmpty(database.version);
   await refuseOthers(archive, artifacts);
@@ -37,8 +37,8 @@ export async function restoreArchive(
 }
 
 /**
- * Refuses a target that has artifacts which are not in the archive. Artifacts that are in the archive may come from an
- * earlier attempt to restore it, so they are accepted and written again.
+ * Refuses a target with artifacts that are not in the archive. The target's other artifacts may come from an earlier
+ * attempt to restore the archive, so they are accepted and written again.
  */
 async function refuseOthers(archive: ArchiveReader, artifacts: RestoreTargets["artifacts"]): Promise<void> {
   const own = new Set<string>();
@@ -71,7 +71,7 @@ async function putArtifacts(
   }
 }
 
-/** Groups the files by artifact key; files with the same key are adjacent. */
+/** Groups files by artifact key. Files with the same key must be adjacent. */
 async function* byKey(
   files: AsyncIterable<ArchivedFile>,
 ): AsyncGenerator<readonly [key: string, files: readonly ArchivedFile[]], void> {

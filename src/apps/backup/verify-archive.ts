@@ -1,5 +1,5 @@
-// Reads a whole archive and reports its faults: changed, missing or surplus files, invalid rows, and missing or
-// changed artifacts that the rows refer to.
+// Reads a whole archive and reports its faults: changed, missing or surplus files, invalid rows, and artifacts that
+// rows refer to but that are missing or changed.
 import type { RequireTables } from "../../base/domain/backup/tables.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import type { ArchivePlace } from "./archive/archive-place.ts";
@@ -39,7 +39,7 @@ export async function* verifyArchive(
   try {
     await requireTables(version, tables);
   } catch (error) {
-    // If tables or columns differ, the rows are checked, but the artifacts that they refer to cannot be determined.
+    // If tables or columns differ, only the rows are checked; the artifacts that they refer to cannot be determined.
     yield faultOf(manifestName, error);
     yield* verifyTables(archive, null, reading);
     return;
@@ -50,7 +50,7 @@ export async function* verifyArchive(
     yield* verifyReferences(archive, { references, sums, sizes });
 }
 
-/** Hashes that `SHA256SUMS` lists, and sizes of the files read, by path. */
+/** What is known about files, by path: the hashes in `SHA256SUMS`, and the sizes of the files that were read. */
 interface Known {
   readonly sums: Map<string, string>;
   readonly sizes: Map<string, number>;
@@ -65,7 +65,7 @@ async function* verifyFiles(
   let [files, bytes] = [0, 0];
   for await (const file of archive.files()) {
     sums.set(file.path, file.sha256);
-    // Files of tables are skipped: `verifyTables` reads and verifies them row by row.
+    // Skips the files of tables, because `verifyTables` reads and verifies them row by row.
     if (isOfDatabase(file.path)) continue;
     try {
       let size = 0;
@@ -114,7 +114,7 @@ async function* verifyTables(
   }
 }
 
-/** Yields the faults of the artifacts that rows refer to, except those that the manifest already lists. */
+/** Yields the faults of artifacts that rows refer to. Omits faults that the manifest already lists. */
 function* verifyReferences(
   { manifest }: ArchiveReader,
   { references, sums, sizes }: Known & { readonly references: readonly Reference[] },

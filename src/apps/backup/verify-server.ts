@@ -1,5 +1,5 @@
-// Reads all data of a server, which may be running. Reports the faults that the database finds in itself, and missing
-// or changed artifacts that its rows refer to.
+// Reads all data of a server, which may be running. Reports faults that the database itself finds, and artifacts that
+// rows refer to but that are missing or changed.
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
@@ -39,7 +39,7 @@ export async function* verifyServer(server: VerifiedServer, reading: Reading): A
   yield* stillNamed(server, found);
 }
 
-/** Reads each row once, so that unreadable rows are found. */
+/** Reads each row once, to find rows that cannot be read. */
 async function readRows(
   database: DatabaseTables,
   snapshot: TableSnapshot,
@@ -90,7 +90,7 @@ async function* faultsOfArtifacts(
 }
 
 /**
- * Returns a file's hash and size; null if it is missing; a description such as "a named pipe" if it is not a plain
+ * Returns a file's hash and size, null if it is missing, or a description such as "a named pipe" if it is not a plain
  * file. Follows symbolic links, because an operator may have linked files.
  */
 async function hashOf(
@@ -110,8 +110,8 @@ async function hashOf(
 }
 
 /**
- * Yields the faults of artifacts to which the database still refers. If the server has removed an artifact's row, and
- * then its files, in the meantime, the missing files are not a fault.
+ * Yields the faults of artifacts that the database still refers to. A missing file is no fault if the server has
+ * meanwhile removed the artifact's row, since it then removes the files too.
  */
 async function* stillNamed(
   { tables }: VerifiedServer,

@@ -1,5 +1,5 @@
-// Shows the progress of adding a model: on a terminal, a bar with speed and time left; in other outputs, such as a
-// log, a line per 10 %. Independent of the source of the bytes.
+// Shows the progress of adding a model. On a terminal, it draws a bar with speed and time left; in other outputs, such
+// as a log, it prints a line for every 10 %. Works for any source of bytes.
 import { systemClock, type Clock } from "../../base/domain/clock.ts";
 import { sizeText } from "../../base/domain/text/size-text.ts";
 import type { AddProgress } from "../server/library/model-commands.ts";
@@ -12,13 +12,13 @@ export interface AddScreenOutput {
   readonly columns?: number;
 }
 
-/** Time window over which the speed is measured, and minimum interval between redraws, in milliseconds. */
+/** Time over which the speed is measured, and minimum interval between redraws, both in milliseconds. */
 const [speedWindowMs, redrawMs] = [10_000, 100];
 const barLength = 24;
 
 type Bytes = AddProgress & { readonly kind: "bytes" };
 
-/** Number of bytes downloaded by a point in time. */
+/** A point in time, and the number of bytes downloaded until then. */
 type Mark = readonly [atMs: number, bytes: number];
 
 export class AddScreen {
@@ -66,7 +66,7 @@ export class AddScreen {
     if (this.#live !== null) {
       if (!isAll && nowMs - this.#drawnAtMs < redrawMs) return;
       this.#drawnAtMs = nowMs;
-      // Some pseudo-terminals report a width of 0, which counts as 80.
+      // Some pseudo-terminals report a width of 0; 80 is used for them.
       this.#live.show([barText(progress, this.#speed()).slice(0, (this.#output.columns || 80) - 1)]);
       return;
     }
@@ -76,7 +76,7 @@ export class AddScreen {
     if (isNew) this.#output.write(`${amountText(progress, this.#speed())}\n`);
   }
 
-  /** Adds a mark, and keeps at most one per redraw interval, because thousands of chunks may arrive. */
+  /** Adds a mark. Keeps at most one mark per redraw interval, because thousands of chunks may arrive. */
   #mark(nowMs: number, bytes: number): void {
     const [latestMs] = this.#marks.at(-2) ?? [-Infinity];
     if (nowMs - latestMs < redrawMs) this.#marks.pop();

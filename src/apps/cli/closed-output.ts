@@ -1,12 +1,12 @@
-// Handles an output that its reader has closed (`hone … | head`): the command exits without an error. Work that the
-// command started on a server, such as a training job, continues there.
+// Handles an output whose reader has closed it, as in `hone … | head`: the command exits without an error. Work on a
+// server that the command has started, such as a training job, continues.
 
 /** Makes the process exit quietly with its current exit status once standard output or standard error is closed. */
 export function exitOnClosedOutput(): void {
   onClosedOutput(() => process.exit(process.exitCode ?? 0));
 }
 
-/** Makes the process continue if an output is closed, and drops its further output. */
+/** Makes the process continue after an output is closed; further output is dropped. */
 export function ignoreClosedOutput(): void {
   onClosedOutput(() => undefined);
 }

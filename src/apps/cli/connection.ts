@@ -1,5 +1,5 @@
-// Finds the server and the API key for a command: from flags, then from the environment, and last the key in the data
-// folder.
+// Finds the server and the API key for a command. Flags come first, then environment variables. The key in the data
+// folder comes last.
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
@@ -25,7 +25,7 @@ export function addConnectionFlags(command: Command): Command {
     .option("--data <folder>", "data folder with the admin key (HONE_DATA; default .hone)");
 }
 
-/** Returns a client for the server at `--url`, or at the address in the environment variables if the flag is absent. */
+/** Returns a client for the server at `--url`. Without this flag, uses the address in the environment variables. */
 export function connect(flags: ConnectionFlags): Hone {
   const settings = readClientSettings();
   const keyFile = join(flags.data ?? settings.data, "admin-key");
@@ -44,14 +44,14 @@ export interface JsonFlag {
   readonly json?: boolean;
 }
 
-/** Prints a command's result: with `--json` as one JSON document, otherwise as the line of text. */
+/** Prints a command's result: `value` as a JSON document with `--json`, otherwise `line`. */
 export function printResult(value: unknown, line: string, { json }: JsonFlag): void {
   process.stdout.write(json === true ? `${JSON.stringify(value, null, 2)}\n` : `${line}\n`);
 }
 
 /**
- * Prints rows: with `--json` as one JSON document, otherwise as a table. On a terminal, the table is fitted to the
- * terminal's width; in other outputs, values are never cut.
+ * Prints rows as a JSON document with `--json`, otherwise as a table. On a terminal, the table fits the terminal's
+ * width. In other outputs, values are never cut.
  */
 export function printRows(
   rows: readonly Readonly<Record<string, unknown>>[],

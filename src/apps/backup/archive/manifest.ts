@@ -21,7 +21,7 @@ export interface Manifest {
   readonly database: {
     readonly kind: string;
     readonly version: number;
-    /** Tables, each after the tables that its rows refer to. */
+    /** Tables in an order in which each comes after the tables that its rows refer to. */
     readonly tables: readonly ArchivedTable[];
   };
   /** Number of files that `SHA256SUMS` lists, and their total size in bytes. */
@@ -63,10 +63,7 @@ export function readManifest(text: string, path: string): Manifest {
   return manifest;
 }
 
-/**
- * Checks the types of all fields. The hash does not make this unnecessary, because anyone who edits a manifest can
- * recompute the hash.
- */
+/** Checks the types of all fields. The hash does not suffice, because anyone who edits a manifest can recompute it. */
 function isManifest(found: Readonly<Record<string, unknown>>): found is typeof found & Manifest {
   const { content, createdAt, program, database, files, bytes, sumsSha256, faults } = found;
   return (
@@ -109,7 +106,10 @@ function parsed(text: string, path: string): Readonly<Record<string, unknown>> {
   throw invalid(path, "it was changed");
 }
 
-/** Returns the hash of a manifest. It does not depend on formatting, and JSON keeps the order of the fields. */
+/**
+ * Returns the hash of a manifest. It is computed from the parsed manifest, so formatting does not matter; JSON keeps
+ * the order of the fields.
+ */
 function hashOf(manifest: object): string {
   return createHash("sha256").update(JSON.stringify(manifest)).digest("hex");
 }

@@ -8,12 +8,12 @@ import { otherThanFile } from "../../../base/domain/transient-errors/plain-file.
 import { invalid, notFound, type ServiceError } from "../../../base/domain/service-error.ts";
 
 /**
- * Yields the bytes of a file in a folder. The folder itself may be a symbolic link, but no file or folder in it may be
- * one.
+ * Yields the bytes of a file in a folder. The folder itself may be a symbolic link, but the file and the folders
+ * between may not.
  *
  * @param path relative path with forward slashes
- * @throws ServiceError `not_found` if the path does not exist, `invalid` if it is not a plain file, or a parent is not
- * a folder
+ * @throws ServiceError `not_found` if the path does not exist; `invalid` if it is not a plain file, or if a parent is
+ * not a folder
  */
 export async function* readPlainFile(folder: string, path: string): AsyncGenerator<Uint8Array, void> {
   const parts = path.split("/");
@@ -31,8 +31,8 @@ export async function* readPlainFile(folder: string, path: string): AsyncGenerat
 
 async function* readIfPlain(path: string): AsyncGenerator<Uint8Array, void> {
   requirePlain(path, await lstat(path));
-  // The file may have been replaced since the check, so opening it must neither follow a link nor block. Windows has
-  // neither flag.
+  // The file may have been replaced since the check. So opening it must neither follow a link nor block; Windows lacks
+  // both flags.
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
   const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   try {

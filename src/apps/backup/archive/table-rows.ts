@@ -1,4 +1,4 @@
-// Format of the file with a table's rows: gzipped JSON Lines. Each line is a row, an array of values in the order of
+// Format of the file with a table's rows: gzipped JSON Lines. Each line is one row: an array of values in the order of
 // the columns.
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
@@ -6,13 +6,13 @@ import type { Cell } from "../../../base/domain/backup/tables.ts";
 import { damaged } from "./archive-reader.ts";
 
 /**
- * Level of compression. JSON rows compress well at a low level, and a higher level would take CPU time from a running
+ * Compression level. JSON rows compress well even at a low level. A higher level would take CPU time from a running
  * server.
  */
 const level = 3;
 /** Maximum length of a line in bytes. A row has at most a few megabytes, so a longer line is invalid. */
 const lineBytesMax = 1 << 28;
-/** A page is complete when it reaches either limit: number of rows, or bytes. */
+/** Maximum number of rows and of bytes in a page; a page ends when it reaches either. */
 const [rowsMax, bytesMax] = [1000, 1 << 20];
 
 export type Rows = readonly (readonly Cell[])[];
@@ -24,7 +24,7 @@ export async function* packedRows(
 ): AsyncGenerator<Uint8Array, void> {
   const gzip = createGzip({ level });
   const done = pipeline(linesOf(pages, count), gzip);
-  // The error is thrown while the bytes are read, or at the end of this function.
+  // Prevents an unhandled rejection. The error is thrown while the bytes are read, or at the end of this function.
   done.catch(() => undefined);
   yield* gzip as AsyncIterable<Buffer>;
   await done;
@@ -43,10 +43,10 @@ async function* linesOf(
 /**
  * Yields the rows of a compressed file in pages of about a megabyte.
  *
- * @param bytes compressed bytes of the file, which are always read to the end
+ * @param bytes compressed bytes of the file; they are always read to the end
  * @param path path of the file for messages
  * @param columnCount number of values in each row
- * @throws ServiceError `invalid` for invalid rows; errors of reading `bytes`
+ * @throws ServiceError `invalid` for invalid rows; errors that occur while `bytes` are read
  */
 export async function* unpackedRows(
   bytes: AsyncIterable<Uint8Array>,
@@ -79,7 +79,7 @@ async function* unzipped(bytes: AsyncIterable<Uint8Array>, path: string): AsyncG
   done.catch(() => undefined);
   try {
     yield* gunzip as AsyncIterable<Buffer>;
-    // Also reads the bytes after the compressed data, so that the file's hash is verified.
+    // Reads the file to its end, even after the compressed data, so that the file's hash is verified.
     await done;
   } catch (error) {
     throw failure ?? damaged(path, "it cannot be unzipped", error);

@@ -38,7 +38,7 @@ export function addAnnotateCommand(program: Command): void {
       const client = connect(flags);
       const queue = await findQueue(client, name);
       const session = await AnnotationSession.begin(client.queues, queue, { annotator: flags.as });
-      // With --json, standard output carries only the JSON, so the screen uses standard error.
+      // With --json, standard output contains only the JSON, so the screen is drawn on standard error.
       const terminal = flags.json === true ? process.stderr : process.stdout;
       const screen = new LiveScreen(terminal);
       try {

@@ -16,8 +16,8 @@ export interface AnnotateView {
 }
 
 /**
- * Returns the lines of the screen. No line is wider than the terminal, and there are fewer lines than the terminal has
- * rows.
+ * Returns the lines of the screen. No line is wider than the terminal, and their number is smaller than the terminal's
+ * number of rows.
  */
 export function renderAnnotation(view: AnnotateView, { columns, rows }: TerminalSize): readonly string[] {
   const width = columns - 1;
@@ -26,7 +26,7 @@ export function renderAnnotation(view: AnnotateView, { columns, rows }: Terminal
   const rule = "─".repeat(width);
   if (view.state.held === null) return [...head, rule, ...foot].slice(0, rows - 1);
   const body = linesOf(view.state.held, width);
-  // The terminal's last row stays empty, since a line break there would scroll the screen.
+  // Leaves the terminal's last row empty, since a line break there would scroll the screen.
   const room = Math.max(1, rows - 1 - head.length - foot.length - 2);
   const first = Math.min(view.scrolled, Math.max(0, body.length - room));
   const shown = body.slice(first, first + room);

@@ -1,11 +1,12 @@
-// Finds an annotation queue by project/name or entity/project/name; the queue's id may replace the name.
+// Finds an annotation queue by its name: `project/name` or `entity/project/name`. The queue's id may replace the last
+// part.
 import type { AnnotationQueue } from "../../client/api.ts";
 import type { QueueName } from "../../client/calls/feedback/queue-calls.ts";
 import type { Hone } from "../../client/hone.ts";
 import { isUuid } from "../../../base/domain/random.ts";
 import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
 
-/** Returns entity/project; if the name has no entity, the key's entity is used. */
+/** Returns `entity/project`. If the name has no entity, uses that of the API key. */
 export async function projectNamed(client: Hone, name: string): Promise<string> {
   if (name.includes("/")) return name;
   return `${(await client.server.key()).entity}/${name}`;

@@ -1,9 +1,9 @@
-// Parses a question given as a flag: name, allowed answers, and text for annotators, as in `tone=kind|neutral|rude:
-// How does it sound?`.
+// Parses a question in the form of a flag's value, such as `tone=kind|neutral|rude: How does it sound?`. It has a name,
+// the allowed answers, and a text for annotators.
 import { InvalidArgumentError } from "commander";
 import type { AnnotationQuestion } from "../../client/api.ts";
 
-/** Allowed forms of a question, as shown in help and errors. */
+/** Forms that a question may have, as text for help and errors. */
 export const questionForms =
   "name=a|b|c, name=yes-no, name=1..5, name=number or name=text. Append ? if the answer is optional, and then `: ` and the text of the question";
 

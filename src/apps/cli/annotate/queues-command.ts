@@ -189,13 +189,13 @@ function time(text: string): Date {
   throw new InvalidArgumentError("It must be a time such as 2026-11-26T12:00:00Z.");
 }
 
-/** Parses a query given as JSON, or as `@` and the name of a file with JSON. */
+/** Parses a query: JSON, or `@` and the name of a file with JSON. */
 function readQuery(text: string): object {
   try {
     const value: unknown = JSON.parse(text.startsWith("@") ? readFileSync(text.slice(1), "utf8") : text);
     if (typeof value === "object" && value !== null) return value;
   } catch {
-    // The text is not JSON, or the file does not exist; the error below covers both.
+    // The text is not JSON, or the file does not exist. The error below names both causes.
   }
   throw invalid(
     `--feedback is ${quoted(text)}; it must be a query as JSON, such as {"$expr": {"$eq": [...]}}, or @ followed by the name of a file with one.`,

@@ -1,4 +1,4 @@
-// Splits terminal or piped input into keys: letters unchanged, other keys by name.
+// Splits input from a terminal or a pipe into keys: letters unchanged, other keys by name.
 
 /** A typed grapheme, or the name of a key that types no text. */
 export type Key = string;
@@ -15,7 +15,7 @@ const controls: Readonly<Record<string, Key>> = {
   "\u007f": "backspace",
   "\b": "backspace",
   "\u001b": "escape",
-  // Ctrl-C and Ctrl-D, which arrive as input because raw mode disables their usual effect.
+  // Ctrl-C and Ctrl-D. They arrive as input, because raw mode disables their usual effect.
   "\u0003": "interrupt",
   "\u0004": "interrupt",
 };
@@ -44,7 +44,7 @@ export function keysIn(text: string): readonly Key[] {
   return keys;
 }
 
-/** Yields keys as they are pressed; puts a terminal into raw mode until the end. */
+/** Yields keys as they are pressed. Puts a terminal into raw mode, and restores its mode at the end. */
 export async function* keysOf(input: NodeJS.ReadStream): AsyncGenerator<Key> {
   const isRaw = input.isTTY;
   if (isRaw) input.setRawMode(true);

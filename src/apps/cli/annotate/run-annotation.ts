@@ -21,7 +21,7 @@ export interface AnnotationRun {
 export async function runAnnotation({ session, keys, clock, show }: AnnotationRun): Promise<void> {
   const at = { typed: null as string | null, scrolled: 0, notice: null as string | null };
   const draw = (): void => show({ state: session.state, ...at });
-  /** Last call to the session. Calls run one at a time, whether a key or the timer starts them. */
+  /** The last call to the session. Each call waits for the previous one, whether a key or the timer starts it. */
   let last: Promise<unknown> = Promise.resolve();
   const inTurn = (work: () => Promise<void>): Promise<void> => {
     const behind = async (before: Promise<unknown>): Promise<void> => {
@@ -42,7 +42,8 @@ export async function runAnnotation({ session, keys, clock, show }: AnnotationRu
   const keeping = keepLease(session, { clock, inTurn, signal: ending.signal });
   draw();
   try {
-    // Only the annotator ends the session, even after the last item, because its answer can still be undone.
+    // The session does not end by itself after the last item, because its answer can still be undone. Only the
+    // annotator ends it.
     for await (const key of keys) {
       if (key === "interrupt" || (at.typed === null && key === sessionKeys.quit)) break;
       await inTurn(() => take(session, at, key));
@@ -58,7 +59,7 @@ export async function runAnnotation({ session, keys, clock, show }: AnnotationRu
   }
 }
 
-/** Periodically renews the lease, or polls for an item if none is leased, until the signal aborts. */
+/** Until the signal aborts, periodically renews the lease, or asks for an item if none is leased. */
 async function keepLease(
   session: AnnotationSession,
   {

@@ -1,5 +1,5 @@
 // Shows the progress of writing or reading an archive. On a terminal, it redraws one line. In other outputs, such as a
-// log, it adds a line per table with its rows, and a line per 10 % of the files.
+// log, it adds a line for each table with its number of rows, and a line for every 10 % of the files.
 import { sizeText } from "../../../base/domain/text/size-text.ts";
 import { systemClock, type Clock } from "../../../base/domain/clock.ts";
 import type { Progress } from "../../server/backup/archive-commands.ts";
@@ -72,7 +72,7 @@ export class ArchiveScreen {
     const nowMs = this.#clock.monotonicMs();
     if (nowMs - this.#drawnAtMs < redrawMs) return;
     this.#drawnAtMs = nowMs;
-    // Some pseudo-terminals report a width of 0, which counts as 80.
+    // Some pseudo-terminals report a width of 0; 80 is used for them.
     this.#live.show([line.slice(0, (this.#output.columns || 80) - 1)]);
   }
 }

@@ -1,5 +1,5 @@
-// `hone backup`, `restore` and `verify`: back up a server's database, adapters and files as a consistent snapshot,
-// restore the backup, and verify it.
+// `hone backup` writes a consistent snapshot of a server's database, adapters and files. `hone restore` restores it,
+// and `hone verify` checks it.
 import type { Command } from "commander";
 import { sizeText } from "../../../base/domain/text/size-text.ts";
 import type { Fault, Manifest } from "../../server/backup/archive-commands.ts";
@@ -61,7 +61,7 @@ export function addBackupCommands(program: Command): void {
   });
 }
 
-/** Returns a manifest's fields as commands print them. */
+/** Returns the fields of a manifest in the form in which commands print them. */
 export function fieldsOf(folder: string, manifest: Manifest): Readonly<Record<string, unknown>> {
   const { createdAt, program, content, database, files, bytes, faults } = manifest;
   const { kind, version } = database;

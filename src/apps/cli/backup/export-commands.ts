@@ -1,4 +1,4 @@
-// `hone export`, `import` and `migrate`: move the database between SQLite and PostgreSQL, and migrate it to this
+// `hone export` and `hone import` move the database between SQLite and PostgreSQL. `hone migrate` migrates it to this
 // version of Hone.
 import type { Command } from "commander";
 import { printResult } from "../connection.ts";

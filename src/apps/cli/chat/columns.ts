@@ -24,8 +24,8 @@ export function columnsFit(count: number, columns: number): boolean {
 }
 
 /**
- * Returns the lines of one column per answer: the model, the text, and how the answer ended. If the text has more
- * lines than fit into the rows, only its last lines are shown.
+ * Returns the lines of one column per answer: the model, the text, and how the answer ended. A text that has too many
+ * lines for the rows is cut at its beginning.
  */
 export function renderColumns(
   answers: readonly ColumnAnswer[],
@@ -34,7 +34,7 @@ export function renderColumns(
   const width = columnWidth(answers.length, columns);
   const texts = answers.map(({ text }) => wrapped(printable(text), width));
   const height = Math.max(...texts.map((lines) => lines.length));
-  // The names and the rule take two rows above the text; the line that says how answers ended takes one row below it.
+  // Two rows above the text show the names and a rule. One row below it shows how the answers ended.
   const first = Math.max(0, height - Math.max(1, rows - 3));
   const line = (cells: readonly string[]): string =>
     cells

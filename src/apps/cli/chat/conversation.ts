@@ -5,7 +5,7 @@ import type { Hone } from "../../client/hone.ts";
 export type ChatClient = Pick<Hone, "chat">;
 
 export interface AskOptions {
-  /** Aborts the answer; the question and the partial answer are then dropped from the conversation. */
+  /** Aborts the answer. The conversation then forgets the question and the partial answer. */
   readonly signal?: AbortSignal;
 }
 
@@ -26,7 +26,10 @@ export interface ChatSettings {
   readonly topP?: number | undefined;
   readonly maxTokens?: number | undefined;
   readonly seed?: number | undefined;
-  /** `document`: one JSON document per answer; `lines`: one line of JSON per answer; null: text. */
+  /**
+   * Output format: `document` prints one JSON document per answer, `lines` one line of JSON per answer, and null plain
+   * text.
+   */
   readonly json: "document" | "lines" | null;
 }
 

@@ -1,5 +1,5 @@
-// Measures and wraps text in terminal cells, using the ranges of Unicode's East Asian Width (UAX 11). Works by
-// grapheme, so an emoji of several code points counts once.
+// Measures and wraps text in terminal cells, based on Unicode's East Asian Width (UAX 11). Measures graphemes, so an
+// emoji of several code points counts once.
 
 const segmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
 
@@ -10,8 +10,8 @@ const wide =
 const narrowest = /^[\p{Mn}\p{Me}\p{Cf}]+$/u;
 
 /**
- * Control characters other than line breaks. A model's answer may contain any, including codes that clear the
- * terminal.
+ * Matches control characters other than line breaks. A model's answer may contain any of them, even codes that clear
+ * the terminal.
  */
 const controls = /(?!\n)\p{Cc}/gu;
 
@@ -57,7 +57,7 @@ function wrappedLine(line: string, width: number): readonly string[] {
     for (const { segment } of segmenter.segment(word)) {
       const size = graphemeWidth(segment);
       if (cells + size > width) {
-        // A space that would begin a new line is dropped.
+        // Drops a space that would begin a new line.
         if (segment === " ") continue;
         lines.push(current);
         [current, cells] = ["", 0];

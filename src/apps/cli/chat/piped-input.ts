@@ -6,9 +6,9 @@ import { ServiceError } from "../../../base/domain/service-error.ts";
 const bytesMax = 16 * 1024 * 1024;
 
 /**
- * Returns the question followed by the text of standard input; if the question contains the word `-`, the text
- * replaces that word. Without the word, only a pipe or file redirection by a shell is read, because another parent
- * process may keep its end of a pipe open forever.
+ * Returns the question followed by the text of standard input. If the question contains the word `-`, the text replaces
+ * this word. Otherwise reads only a pipe or a redirected file of a shell, because another parent process may never
+ * close its pipe.
  *
  * @throws ServiceError `too_large` if the input exceeds 16 MiB
  */

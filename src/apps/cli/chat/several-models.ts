@@ -121,7 +121,7 @@ export class SeveralModels implements Conversation {
       await Promise.all(answers.map((answering) => this.#stream(answering, how, draw)));
     } finally {
       process.off("SIGINT", restoreCursor);
-      // Clears the live display, then prints the complete answers, which may be longer than the screen.
+      // Clears the live display, then prints the complete answers. They may be longer than the screen.
       screen.show([]);
       screen.end();
     }

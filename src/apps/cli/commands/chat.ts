@@ -75,10 +75,10 @@ function number(text: string): number {
   throw new InvalidArgumentError("It must be a number.");
 }
 
-/** Matches the name of a version: a word that ends with a step. */
+/** Matches the name of a version, which ends with a step: `name@3` or `name:step3`. */
 const versionName = /^\S+(?:@|:step)\d+$/;
 
-/** Splits the words of the command line into leading version names and the question. */
+/** Splits the words of the command line into version names, which come first, and the question. */
 export function readWords(words: readonly string[]): {
   readonly models: readonly string[];
   readonly question: string;
@@ -94,11 +94,11 @@ export function toServerModelName(name: string): string {
 }
 
 /**
- * Sends each line of the input as a question, until the input ends. Ctrl-C aborts an answer in progress; at the prompt,
- * it ends the conversation.
+ * Sends each line of the input as a question until the input ends. Ctrl-C aborts an answer in progress. If none is in
+ * progress, it ends the conversation.
  */
 async function converse(asked: Conversation, { json }: ChatSettings): Promise<void> {
-  // The prompt appears only in a terminal, because a program that reads the output expects only answers.
+  // Shows the prompt only on a terminal: a program that reads the output expects only answers.
   const isPrompted = json === null && process.stdin.isTTY && process.stdout.isTTY;
   const lines = createInterface({
     input: process.stdin,

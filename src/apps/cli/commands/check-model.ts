@@ -1,5 +1,5 @@
-// `hone models check`: describe a model, measure its size in memory, and measure the error of its quantized weights
-// against float32. Needs no server.
+// `hone models check`: describe a model and measure its size in memory. Also measures the error of its quantized
+// weights compared with float32. Needs no server.
 import { Option, type Command } from "commander";
 import { kernelsText } from "../../../base/domain/kernels/integer-kernels.ts";
 import { quantizations, type Quantization } from "../../../base/domain/model.ts";
@@ -138,7 +138,7 @@ function precisionRow({ quantize, precision, weightBytes, finer, comparison }: C
   };
 }
 
-/** Formats weight names grouped by kind, each with the number of layers; null if there are no names. */
+/** Formats weight names grouped by kind, each kind with its number of layers; null if there are no names. */
 function groups(names: readonly string[]): string | null {
   const counts = new Map<string, number>();
   for (const name of names) {

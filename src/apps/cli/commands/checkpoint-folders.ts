@@ -88,7 +88,7 @@ async function importAdapter(folder: string, flags: ImportFlags): Promise<void> 
     const name = `${model.entity}/${model.project}/${model.name}:step${version.step}`;
     printResult({ name, ...version }, `imported ${name}`, flags);
   } catch (error) {
-    // Deletes a model that this command registered, because it would have no version.
+    // Deletes the model if this command has registered it, because it would have no version.
     if (isNew) await client.models.delete(model.id);
     throw error;
   }
@@ -161,7 +161,7 @@ export async function writeVersion(
   let bytesInAll = 0;
   const onByteCount = (byteCount: number): void => void (bytesInAll = byteCount);
   const answer = await client.checkpoints.export(model.id, step, choice, { onByteCount });
-  // The folder gets its final name only when complete, so an interruption leaves nothing under that name.
+  // Renames the folder to its final name when it is complete. An interruption thus leaves nothing under that name.
   const unfinished = `${folder}.partial-${process.pid}`;
   await mkdir(unfinished, { recursive: true });
   try {
@@ -178,10 +178,10 @@ function diskFull(folder: string, bytesInAll: number, cause: unknown): ServiceEr
   return new ServiceError({ code: "unavailable", message, cause });
 }
 
-/** Minimum size in bytes of an archive whose progress is shown. Smaller ones take only a moment. */
+/** Size in bytes from which an archive's progress is shown. Smaller archives take only a moment. */
 const shownBytesMin = 64 * 1024 * 1024;
 
-/** Shows on standard error how many of the bytes have passed. */
+/** Yields the pieces unchanged, and shows on standard error how many bytes have passed. */
 async function* withProgress(
   pieces: AsyncIterable<Uint8Array>,
   bytesInAll: number,

@@ -76,7 +76,7 @@ export function addDemoCommand(program: Command): void {
       else
         await withTemporaryServer(
           ({ url, apiKey }) => show(new Hone({ baseUrl: url, apiKey }), task, model, flags),
-          // Only errors are logged: a log line, such as a warning about a small job, would break up the curve.
+          // Logs only errors: other log lines, such as a warning about a small job, would break up the curve.
           {
             "log-level": "error",
             ...model.serverFlags,
@@ -86,7 +86,7 @@ export function addDemoCommand(program: Command): void {
     });
 }
 
-/** Returns the models in the data folder, as a server with that folder would find them. */
+/** Returns the added models that a server with this data folder would find. */
 async function addedModels(flags: DemoFlags): Promise<readonly AddedModel[]> {
   const { addedBases } = await import("../../server/library/added-models.ts");
   return addedBases(resolve(flags.data ?? readClientSettings().data));

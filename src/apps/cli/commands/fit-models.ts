@@ -1,4 +1,4 @@
-// `hone models fit`: estimate whether a model suits this machine, before a download. Needs no server.
+// `hone models fit`: estimate before a download whether a model suits this machine. Needs no server.
 import { type Command, InvalidArgumentError } from "commander";
 import { fitFields, printFits } from "./fit-output.ts";
 

@@ -20,7 +20,9 @@ export function printFits({ machine, models }: FitReport, isList: boolean): void
   process.stdout.write("\nSpeeds are estimates, measured with the load that this machine has now.\n");
 }
 
-/** Columns in tokens per second: decoding one request, decoding eight requests together, and reading a prompt. */
+/**
+ * Columns in tokens per second: decoding a single request, decoding eight requests together, and computing a prompt.
+ */
 const speedColumns = ["tok/s of 1", "tok/s of 8", "prompt tok/s"] as const;
 
 function rowOf({ name, parameterCount }: FittedModel, fit: ModelFit) {

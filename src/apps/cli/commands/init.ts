@@ -1,5 +1,5 @@
 // `hone init`: write a starter project with a task, rewards and a training loop. Needs no server and overwrites no
-// file. If a server is running, the printed next steps omit starting one.
+// file. Prints the next steps, which include starting a server only if none is running.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, join, relative, resolve } from "node:path";
@@ -45,10 +45,9 @@ interface Starter {
 }
 
 /**
- * Writes the starter project.
+ * Writes the starter project. Writes nothing if it fails with one of these errors.
  *
- * @throws ServiceError `conflict` if one of its files exists, `invalid` if the folder cannot be created; in both cases
- * nothing is written
+ * @throws ServiceError `conflict` if one of its files exists, `invalid` if the folder cannot be created
  */
 async function writeStarter(folder: string): Promise<Starter> {
   const { packageFolder, packageVersion } = await import("../../server/package.ts");
@@ -81,7 +80,7 @@ function packageText(folder: string, { dependency }: PackageSource): string {
   return `${JSON.stringify(project, null, 2)}\n`;
 }
 
-/** Returns the folder's name, converted to a valid npm package name. */
+/** Returns a valid npm package name that is made from the folder's name. */
 function packageName(folder: string): string {
   const name = basename(folder)
     .toLowerCase()

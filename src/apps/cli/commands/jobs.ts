@@ -104,8 +104,8 @@ function listedJob(job: TrainingJob): Readonly<Record<string, unknown>> {
 }
 
 /**
- * Returns how many items are prepared, such as `3 of 10`; null once training has begun, or before the items are
- * counted.
+ * Returns how many items are prepared, such as `3 of 10`. Null before the items are counted, and once training has
+ * begun.
  */
 function formatPrepared({ progress }: TrainingJob): string | null {
   if (progress === null || progress.gradient_steps_total !== null || progress.prepared === null) return null;

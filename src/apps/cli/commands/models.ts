@@ -103,7 +103,7 @@ export function addModelsCommand(program: Command): void {
           readonly entity?: string;
           readonly loraRank?: number;
           readonly loraAlpha?: number;
-          /** Names as typed by the user; the server validates them. */
+          /** Module names as typed by the user; the server validates them. */
           readonly targetModules?: ModelCreate["target_modules"];
           readonly json?: boolean;
         },
@@ -150,8 +150,8 @@ export function addModelsCommand(program: Command): void {
 }
 
 /**
- * Formats a base model's state and its maximum memory, as two numbers: the memory without the KV cache, and the maximum
- * size of the KV cache.
+ * Formats a base model's state and its maximum memory. The memory has two numbers: everything but the KV cache, and the
+ * maximum size of the KV cache.
  */
 function memoryText({
   value,
@@ -192,7 +192,7 @@ function adaptersOf({
   return wishes.length === 0 ? wish : { ...wish, adapters: wishes.join(", ") };
 }
 
-/** Returns the base model, and the version to start from if --from names another model. */
+/** Returns the base model of a new model. If --from names another model, also returns the version to start from. */
 async function startOf(
   client: Hone,
   { baseModel, from }: { readonly baseModel?: string; readonly from?: string },

@@ -35,7 +35,7 @@ export function addOpenCommand(program: Command): void {
     .action(async (place: string | undefined, flags: ConnectionFlags & JsonFlag) => {
       const client = connect(flags);
       const address = `${client.baseUrl}/${place === undefined ? "" : pathOf(place)}`;
-      // An unreachable server is reported here, not in an empty browser tab.
+      // Fails here if the server is unreachable, instead of opening a browser tab that stays empty.
       await client.server.version();
       printResult({ address }, address, flags);
       if (flags.json !== true && process.stdout.isTTY) launch(address);
@@ -49,8 +49,8 @@ function pathOf(place: string): string {
 }
 
 /**
- * Opens the address in the default browser. Safe: the address comes from this program, and only Windows uses a shell,
- * which gets the address as one word.
+ * Opens the address in the default browser. This is safe, because the address comes from this program. Only Windows
+ * uses a shell, which gets the address as a single word.
  */
 function launch(address: string): void {
   const commands: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> = {
@@ -59,7 +59,7 @@ function launch(address: string): void {
   };
   const [command, ...words] = commands[process.platform] ?? ["xdg-open", address];
   const browser = spawn(command, words, { stdio: "ignore", detached: true });
-  // If the machine has no such program, the user can open the printed address.
+  // Ignores a missing browser program: the user can open the printed address.
   browser.on("error", () => undefined);
   browser.unref();
 }

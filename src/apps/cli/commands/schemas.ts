@@ -1,4 +1,4 @@
-// `hone schemas`: check locally, without a server, whether JSON schemas can be enforced exactly as constraints.
+// `hone schemas`: check without a server whether JSON schemas can be enforced exactly as constraints.
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import type { SettingsOverrides } from "../../server/settings.ts";
@@ -81,8 +81,8 @@ function checkFiles(
 }
 
 /**
- * Reads a file that holds a schema, or a schema with tests. An object with `schema` is a schema with tests unless it
- * has members other than `name`, `schema` and `tests`.
+ * Reads a file with a schema, or with a schema and its tests. The file counts as a schema with tests if it is an object
+ * with the member `schema` and no members other than `name`, `schema` and `tests`.
  */
 function readSchemaFile(file: string): SchemaCase {
   const value = readJson(file);
@@ -105,7 +105,7 @@ function readText(file: string): string {
   }
 }
 
-/** Runs `read`, and puts the file's name in front of an error's message. */
+/** Runs `read`. Puts the file's name in front of the message of an error. */
 function named<T>(file: string, read: () => T): T {
   try {
     return read();

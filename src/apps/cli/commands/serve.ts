@@ -49,8 +49,8 @@ export function addServeCommand(program: Command, limits: SettingsOverrides = {}
 }
 
 /**
- * Runs the server until SIGTERM or SIGINT, which also interrupt startup; fails if the database requires a newer
- * program. A second signal has no effect, because deadlines already limit the shutdown.
+ * Runs the server until SIGTERM or SIGINT; either signal also interrupts startup. A second signal has no effect,
+ * because deadlines already limit the shutdown. Fails if the database requires a newer program.
  */
 async function serveUntilStopped(config: HoneConfig, limits: SettingsOverrides): Promise<void> {
   if (config.server.roles.includes("serve")) {
@@ -87,7 +87,7 @@ async function serveUntilStopped(config: HoneConfig, limits: SettingsOverrides):
   }
 }
 
-/** Returns the error for a full disk at startup, when the server must write to the data folder. */
+/** Returns the error for a data folder on a full disk: the server must write to the folder at startup. */
 function startOnFullDisk(data: string): ServiceError {
   const message = `The disk of the data folder ${resolve(data)} is full, and the server must write there to start. Free space on it, or name a folder on another disk (--data), and start again.`;
   return new ServiceError({ code: "unavailable", message });

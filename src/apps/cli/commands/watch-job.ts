@@ -1,4 +1,4 @@
-// `hone jobs watch`: show the progress of a running job, as curves in a terminal and as plain lines in other outputs.
+// `hone jobs watch`: show the progress of a running job, as curves on a terminal and as plain lines elsewhere.
 import type { Command } from "commander";
 import type { Hone } from "../../client/hone.ts";
 import type { TrainingEvent, TrainingJob } from "../../client/api.ts";
@@ -9,7 +9,7 @@ import { findJobId } from "../named-job.ts";
 import { addStep, formatEvent, renderJob } from "../watch/job-view.ts";
 import { LiveScreen } from "../watch/live-screen.ts";
 
-/** Maximum time without a connection, enough for a server restart, in milliseconds. */
+/** Maximum time without a connection in milliseconds. A server can restart in this time. */
 const deadline = 120_000;
 /** Polling interval for data that no event reports: phase, time left, and the reason why the job waits. */
 const pollMs = 1000;
@@ -42,7 +42,7 @@ export async function watchJob(
 }
 
 async function watchPlainly(client: Hone, id: string, json: boolean): Promise<TrainingEvent> {
-  // All other messages go to standard error, so that a program reads only events.
+  // Prints all other messages to standard error, so that a program that reads standard output gets only events.
   const print = (line: string): void => void process.stderr.write(`${line}\n`);
   const followed = client.jobs.follow(id, {
     deadline,
@@ -87,7 +87,7 @@ async function watchLive(client: Hone, id: string): Promise<TrainingEvent> {
       draw();
       // `sleep` rejects when the job has ended.
       await systemClock.sleep(pollMs, { signal: polling.signal }).catch(() => undefined);
-      // A failed poll keeps the last state, because the follower already reports a lost connection.
+      // Keeps the last state if a poll fails, because the follower already reports a lost connection.
       job = await client.jobs.get(id, { signal: polling.signal }).catch(() => job);
     }
   };

@@ -1,5 +1,5 @@
-// Completes a word of a command line from the definitions of commands, flags and arguments. Pure, except that the
-// caller provides a function that looks up values.
+// Completes a word of a command line from the definitions of commands, flags and arguments. Pure, except that it calls
+// a given function to look up values.
 import type { Argument, Command, Option } from "commander";
 
 /** A possible completion with its description, for shells that show descriptions. */
@@ -21,19 +21,20 @@ export type ValueSource =
 
 export interface Completion {
   readonly candidates: readonly Candidate[];
-  /** Kind of paths that the shell itself should complete; null for none. */
+  /** Paths that the shell itself should complete; null for none. */
   readonly paths: "files" | "folders" | null;
 }
 
 export interface CompletionOptions {
   /**
-   * Returns the value source for an argument (by name) or a flag (as written) of a command; null if the values are
-   * unknown.
+   * Returns where the values of a command's argument or flag come from; null if that is unknown.
+   *
+   * @param what name of the argument, or the flag as written
    */
   readonly sourceOf: (words: string, what: string) => ValueSource | null;
   /** Returns the fixed values that a flag accepts; undefined if it has none. */
   readonly choicesOf: (option: Option) => readonly string[] | undefined;
-  /** Looks up the values that a source has at the moment, such as the names of all models. */
+  /** Looks up the current values of a source, such as the names of all models. */
   readonly find: (source: Exclude<ValueSource, "files" | "folders">) => Promise<readonly Candidate[]>;
 }
 
@@ -43,7 +44,7 @@ interface Place {
   readonly words: readonly string[];
   /** Flag whose value is the next word; null if none is expected. */
   readonly pending: Option | null;
-  /** Number of positional arguments among these words. */
+  /** Number of positional arguments among all words except the last. */
   readonly count: number;
   readonly isPastFlags: boolean;
 }
@@ -148,7 +149,7 @@ function takesValue({ required, optional }: Option): boolean {
   return required || optional;
 }
 
-/** Returns all flags, including those that short help hides: a user who types a prefix may look for them. */
+/** Returns all flags. Includes those that the short help hides, because a user who types a prefix may look for them. */
 function flagsOf(command: Command): readonly Candidate[] {
   const own = command.options
     .filter(({ description }) => description !== "")

@@ -37,8 +37,8 @@ function choicesOf({ long }: Option): readonly string[] | undefined {
 }
 
 /**
- * Maximum time to wait for a server in milliseconds. It is short because the user has pressed a key; without an
- * answer, no values are offered.
+ * Maximum time in milliseconds to wait for a server. It is short because the user has pressed a key and waits. Without
+ * an answer, no values are offered.
  */
 const waitMs = 400;
 
@@ -49,7 +49,7 @@ type Finders = { readonly [Source in Parameters<Find>[0]]: () => Promise<readonl
 /**
  * Returns a function that looks up current values on a server or in the data folder.
  *
- * @param words words of the command line, whose --url, --key and --data flags select the server
+ * @param words words of the command line; their flags --url, --key and --data select the server
  */
 function findValues(words: readonly string[]): Find {
   const flags = { ...flagIn(words, "url"), ...flagIn(words, "key"), ...flagIn(words, "data") };

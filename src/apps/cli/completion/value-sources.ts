@@ -1,5 +1,5 @@
-// Value sources of arguments and flags, by the command's words and the name of the argument or flag. Arguments and
-// flags not listed here get no completions.
+// Defines where the values of arguments and flags come from, by command and by name of the argument or flag. Arguments
+// and flags that are not listed here get no completions.
 import type { ValueSource } from "./complete-words.ts";
 
 const everywhere: Readonly<Record<string, ValueSource>> = { "--data": "folders", "--blobs": "folders" };

@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
-/** The model to train, with settings that suit it. */
+/** The model to train, with suitable settings. */
 export interface DemoModel {
   /** Name of the base model on the server. */
   readonly baseModel: string;
@@ -16,7 +16,7 @@ export interface DemoModel {
 
 const builtIn = "hone-tiny";
 
-/** A model in the data folder, put there by `hone models add`. */
+/** A model that `hone models add` put into the data folder. */
 export type AddedModel = Readonly<Record<"name" | "source" | "path", string>>;
 
 /**

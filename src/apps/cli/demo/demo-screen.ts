@@ -1,4 +1,5 @@
-// Shows the demo's progress: on a terminal, a curve that is redrawn after each job; in other outputs, one bar per job.
+// Shows the demo's progress. On a terminal, it redraws a curve after each job. In other outputs, it prints one bar per
+// job.
 import { seededRandom } from "../../../base/domain/random.ts";
 import { drawBar, drawCurve } from "./draw-curve.ts";
 import type { DemoEvent, DemoPoint, DemoResult, DemoSample } from "./run-demo.ts";

@@ -11,7 +11,7 @@ export function drawBar(value: number, width: number): string {
 export interface CurveOptions {
   /** Height of the plot in lines. */
   readonly height: number;
-  /** Distance between neighbouring points in cells. */
+  /** Number of cells from one point to the next. */
   readonly stride: number;
   readonly min: number;
   readonly max: number;

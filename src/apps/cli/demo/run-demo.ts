@@ -1,5 +1,5 @@
-// Runs the demo over HTTP: samples answers, judges them and trains until the model answers well. The task is given as
-// data. Independent of terminals; reports events through `emit`.
+// Runs the demo over HTTP: samples answers, judges them, and trains until the model answers well. The task is given as
+// data. Uses no terminal; reports events through `emit`.
 import type { Clock } from "../../../base/domain/clock.ts";
 import { seededRandom } from "../../../base/domain/random.ts";
 import type { Hone } from "../../client/hone.ts";
@@ -16,7 +16,7 @@ export interface DemoOptions {
   readonly learningRate: number;
 }
 
-/** Rewards of one version, measured after `jobCount` training jobs. */
+/** Rewards of one version, measured after a number of training jobs. */
 export interface DemoPoint {
   /** Number of training jobs before this measurement. */
   readonly jobCount: number;
@@ -76,8 +76,8 @@ export interface DemoRound {
 }
 
 /**
- * Runs the loop that all kinds of training share: creates a model, then measures and trains it in turn. Ends when the
- * model has learned the task or has used the maximum number of jobs.
+ * Creates a model, then measures and trains it in turn. Ends when the model has learned the task or has used the
+ * maximum number of jobs. All kinds of training share this loop.
  *
  * @param sample samples answers to the practice questions from a version
  */
@@ -164,7 +164,7 @@ function testAnswers(client: Hone, version: string, task: DemoTask): Promise<rea
   );
 }
 
-/** Runs the supervised job on the lessons, which comes before all RL jobs. */
+/** Runs a supervised job on the task's lessons. This job comes before all RL jobs. */
 async function teach(
   client: Hone,
   model: ModelObject,
@@ -179,7 +179,9 @@ async function teach(
   await client.jobs.wait(jobId);
 }
 
-/** Trains on the groups with reward spread; in the other groups, all advantages would be zero. */
+/**
+ * Trains on the groups with reward spread. The other groups would train nothing, since their advantages are all zero.
+ */
 async function train(
   client: Hone,
   model: ModelObject,

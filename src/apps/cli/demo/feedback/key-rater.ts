@@ -1,5 +1,5 @@
-// Lets a person rate answers with keys. Equal answers are shown once, with their count and most frequent first, so
-// that a round needs few keys. A rating applies to later rounds too, until it is changed.
+// Lets a person rate answers with single keys. So that a round needs few keys, equal answers are shown only once with
+// their count, the most frequent first. A rating applies to equal answers in later rounds too, until it is changed.
 import type { RatedAnswer, Rater, Thumb } from "./rater.ts";
 
 export interface Keyboard {

@@ -6,7 +6,7 @@ export interface RatedAnswer {
   readonly text: string;
   /** The question that was answered. */
   readonly question: string;
-  /** Reward that the task gives the answer, in [0, 1]. The person who rates does not see it. */
+  /** Reward in [0, 1] that the task gives the answer. A person who rates the answer does not see it. */
   readonly reward: number;
 }
 
@@ -17,7 +17,7 @@ export interface Rater {
   rate(answers: readonly RatedAnswer[]): Promise<readonly (Thumb | null)[]>;
 }
 
-/** Emoji reaction of each thumb, and the reward of each reaction. */
+/** Emoji with which each thumb is stored as feedback, and the reward of each emoji. */
 export const reactions: Readonly<Record<Thumb, string>> = { up: "👍", down: "👎" };
 export const reactionRewards = { "👍": 1, "👎": 0 };
 

@@ -1,5 +1,5 @@
-// Runs the demo with thumbs instead of rewards: the server records answers, a rater rates them, and each job trains on
-// that feedback. Works with any server through the client, and reports events through `emit`.
+// Runs the demo with thumbs instead of rewards. The server records answers, a rater gives thumbs, and each job trains
+// on this feedback. Works with any server through the client, and reports events through `emit`.
 import type { ChatCompletion, ModelObject } from "../../../client/api.ts";
 import type { Hone } from "../../../client/hone.ts";
 import type { Clock } from "../../../../base/domain/clock.ts";
@@ -11,8 +11,8 @@ import type { DemoTask } from "../tasks/task.ts";
 import { type RatedAnswer, type Rater, reactionRewards, reactions } from "./rater.ts";
 
 /**
- * Adapts a task to thumbs, which carry less information than rewards. The demo may therefore run up to 15 jobs, has a
- * lower target for sampled answers, and has no target for the test.
+ * Adapts a task to thumbs, which carry less information than rewards. The result allows up to 15 jobs, has a lower
+ * target for sampled answers, and has no target for the test.
  */
 export function feedbackTask(task: DemoTask): DemoTask {
   const { training, targets } = task;
@@ -27,7 +27,7 @@ export interface FeedbackDemoOptions extends DemoOptions {
   readonly rater: Rater;
 }
 
-/** An answer, with the reference to which its feedback is attached. */
+/** An answer with its reference, to which feedback on the answer is attached. */
 interface RecordedAnswer extends RatedAnswer {
   readonly call: string;
 }
@@ -122,7 +122,8 @@ async function train(client: Hone, model: ModelObject, { task, learningRate }: D
   const { id, counts } = await client.jobs.createFromFeedback({
     model_id: model.id,
     rule: { terms: [{ kind: "reaction", rewards: reactionRewards }] },
-    // Feedback on answers of older versions is still stored, but earlier jobs have already trained on it.
+    // Uses only feedback on the newest version. Feedback on older versions is still stored, but earlier jobs have
+    // trained on it.
     version_age_max: 0,
     experimental_config: {
       learning_rate: learningRate,

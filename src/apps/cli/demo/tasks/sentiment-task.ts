@@ -1,5 +1,5 @@
 // A task for pretrained models: say in one word whether a text is positive or negative. An answer is either right or
-// wrong. The test uses words, things, sentences and reviews that do not occur in practice.
+// wrong. The test uses other words, things, sentences and reviews than the practice.
 import { shuffled, type Random } from "../../../../base/domain/random.ts";
 import {
   practiceTexts,
@@ -12,7 +12,7 @@ import type { DemoTask, Question } from "./task.ts";
 
 const instruction = "Classify the sentiment of each text as positive or negative.";
 
-/** Number of practice questions per sentiment and job; every third one is a whole review. */
+/** Number of practice questions for each sentiment in a job; every third one is a whole review. */
 const practisedCount = 8;
 
 export const sentimentTask: DemoTask = {
@@ -29,7 +29,7 @@ export const sentimentTask: DemoTask = {
   shownCount: 6,
 };
 
-/** Returns equally many questions with positive and with negative texts. */
+/** Returns practice questions, half with positive and half with negative texts. */
 function practice(random: Random): readonly Question[] {
   const { things, words, frames, reviews } = practiceTexts;
   const pick = (list: readonly string[]): string => list[random.index(list.length)];
@@ -46,7 +46,10 @@ function practice(random: Random): readonly Question[] {
   return shuffled(random, drawn);
 }
 
-/** Returns the test questions, alternately positive and negative: two sentences per test word, and all test reviews. */
+/**
+ * Returns the test questions, in which positive and negative ones alternate. They contain two sentences for each test
+ * word, and all test reviews.
+ */
 function testQuestions(): readonly Question[] {
   const byKind = sentiments.map((sentiment) =>
     textsOf(testTexts, sentiment).map((text) => questionOf(sentiment, text)),
@@ -66,7 +69,7 @@ function textsOf(
       return sentenceOf(frame, thing, word);
     }),
   );
-  // Puts sentences between the reviews, so that the first few questions on the screen show both kinds of text.
+  // Puts sentences between the reviews, so that the screen shows both kinds of text among the first questions.
   return reviews[sentiment].flatMap((review, index) => [
     review,
     ...sentences.slice(

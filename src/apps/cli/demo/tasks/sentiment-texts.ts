@@ -1,5 +1,5 @@
-// The words and texts of the sentiment task. Practice and test share no sentiment word, thing, sentence or review, so
-// a model cannot pass the test by memorizing.
+// The words and texts of the sentiment task. Practice and test use different sentiment words, things, sentences and
+// reviews, so a model cannot pass the test by memorizing.
 
 export const sentiments = ["positive", "negative"] as const;
 export type Sentiment = (typeof sentiments)[number];
@@ -70,7 +70,7 @@ export const practiceTexts: SentimentTexts = {
   },
 };
 
-/** Material for test questions, which are never trained on. */
+/** Texts for test questions. No job trains on them. */
 export const testTexts: SentimentTexts = {
   things: listOf("pizza novel laptop journey museum haircut jacket room play dentist cake radio"),
   words: {

@@ -1,11 +1,11 @@
-// Small word problems with two steps: a product, and a sum that uses it. A supervised job on a few written solutions
-// teaches the form of an answer; the RL jobs then give a correct first step a partial reward.
+// Small word problems with two steps: a product, and a sum that uses the product. A supervised job on a few written
+// solutions teaches the form of an answer. The RL jobs then also give a partial reward for a correct first step.
 import { seededRandom, type Random } from "../../../../base/domain/random.ts";
 import type { DemoTask, Lesson, Question } from "./task.ts";
 
 /**
- * Names, things and story templates of problems. Practice and test problems have different ones; they share only the
- * operations and the range of numbers.
+ * Names, things and story templates of problems. Practice and test use different ones; only the operations and the
+ * range of numbers are the same.
  */
 interface Wording {
   readonly names: readonly string[];
@@ -68,7 +68,7 @@ export interface Problem {
   readonly answer: number;
 }
 
-/** Draws a problem `groups × each + more`. `groups` and `each` are from 2 to 6, and `more` is from 2 to 9. */
+/** Draws a problem `groups × each + more`: `groups` and `each` are 2 to 6, and `more` is 2 to 9. */
 export function drawProblem(random: Random, { names, things, stories }: Wording): Problem {
   const pick = (list: readonly string[]): string => list[random.index(list.length)];
   const [groups, each, more] = [2 + random.index(5), 2 + random.index(5), 2 + random.index(8)];
