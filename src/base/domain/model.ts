@@ -155,7 +155,7 @@ export interface HeldVersion {
   readonly reason: string;
 }
 
-/** Name under which a client of the Tinker API saved a version, and its choices for that version. */
+/** Name under which a client of the Tinker API saved a version, and what the client chose for that version. */
 export interface SavedName {
   /** Kind and name, such as `weights/first` or `sampler_weights/first`. Unique among the versions of a model. */
   readonly id: string;

@@ -93,7 +93,7 @@ export async function readBody(
     throw broken("the prompt was changed on the way, or sent by a server without this secret");
 }
 
-/** Reads exact numbers of bytes from chunks of any size. */
+/** Reads given numbers of bytes, one after the other, from chunks of any size. */
 class ByteReader {
   readonly #chunks: AsyncIterator<Uint8Array>;
   #rest: Uint8Array = new Uint8Array();

@@ -103,9 +103,9 @@ export type CreatedBatch =
 
 export interface FeedbackDependencies {
   readonly store: FeedbackStore;
-  /** The store in which annotation queues, to which `queue_id` refers, are looked up. */
+  /** Store of the annotation queues to which `queue_id` refers. */
   readonly queues: QueueSource;
-  /** The store in which annotation specs, to which annotations must conform, are looked up. */
+  /** Store of the annotation specs to which annotations must conform. */
   readonly specs: SpecSource;
   readonly clock: Clock;
   /** Checks the storage quota of an entity. If absent, storage is unlimited. */

@@ -20,7 +20,7 @@ const answerRewards = { good: 1, acceptable: 0.5, bad: 0 } as const;
 export const messageRewards = { accepts: 1, corrects: 0, unclear: null } as const;
 export type MessageVerdict = keyof typeof messageRewards;
 
-/** Returns the reward of an answer to a conversation by the judge's rubric, from 0 to 1. */
+/** Returns the reward, from 0 to 1, that the judge gives to an answer in a conversation by its rubric. */
 export async function judgeAnswer(
   judge: LearningJudge,
   { messages, answer }: { readonly messages: readonly MessageRecord[]; readonly answer: string },

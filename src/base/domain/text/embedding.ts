@@ -10,7 +10,7 @@ export interface EmbeddingRequest {
   readonly model: string | null;
   /** Texts to embed; at least one. */
   readonly inputs: readonly EmbeddedInput[];
-  /** Number of dimensions of each embedding to keep, from the first, at least 1; null keeps all. */
+  /** Number of leading dimensions to keep of each embedding, at least 1; null to keep all. */
   readonly dimensions: number | null;
 }
 

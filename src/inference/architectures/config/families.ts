@@ -137,7 +137,7 @@ export interface FamilyRule {
   readonly hasFeedForwardGate: boolean;
 }
 
-/** Hone's names of activations, by the names that config.json uses. */
+/** Maps the names of activations in config.json to Hone's names. */
 export const activations = {
   silu: "silu",
   gelu_pytorch_tanh: "gelu-tanh",

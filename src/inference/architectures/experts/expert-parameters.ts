@@ -33,7 +33,7 @@ export function stackBiasName(stack: string): string {
   return `${stack}_bias`;
 }
 
-/** True for the name of the biases of all experts of a layer. */
+/** True if the parameter with this name holds the biases of all experts of a layer. */
 export function isStackBias(name: string): boolean {
   return name.endsWith("_proj_bias");
 }

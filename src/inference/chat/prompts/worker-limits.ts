@@ -3,8 +3,8 @@ import { ServiceError } from "../../../base/domain/service-error.ts";
 import { TaskTimeout } from "../../../base/processes/worker-thread.ts";
 
 /**
- * Milliseconds that a template has to stop by itself after exceeding its time limit. After that its thread is
- * terminated.
+ * Time in milliseconds within which a template must stop by itself after it has exceeded its time limit. After that,
+ * its thread is terminated.
  */
 export const graceMs = 100;
 

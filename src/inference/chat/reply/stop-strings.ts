@@ -93,7 +93,7 @@ function isLowSurrogate(text: string, at: number): boolean {
 // ACM, 1975). Its cost per UTF-16 unit does not depend on the number of stop strings. Because stop strings may have
 // millions of characters, states are created only when needed, and discarded when there are too many.
 
-/** State of scanning one text, after some of its characters. */
+/** State of a scan after some characters of its text. */
 interface StopState {
   /**
    * Stop string that is complete at this position; if several are complete, the one that comes first in the caller's

@@ -1,4 +1,4 @@
-/** Block sizes of operations that are computed in blocks, and their temporary memory. */
+/** For operations that are computed in blocks: the sizes of the blocks, and the temporary memory. */
 import type { Dimension } from "../dimension.ts";
 import type { Node } from "../graph.ts";
 

@@ -141,7 +141,7 @@ const rules: { readonly [K in Kind]: (node: Of<K>, scope: Scope, run: Expression
   },
 };
 
-/** Filters whose result keeps the mark that it is HTML. */
+/** Filters whose result stays marked as HTML. */
 const escapingFilters: ReadonlySet<string> = new Set(["escape", "e", "d", "default"]);
 
 function combined(left: Value, operator: Operator, right: Value, { budget }: Run): Value {

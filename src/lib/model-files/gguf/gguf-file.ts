@@ -79,7 +79,7 @@ function pad(number: number): string {
   return String(number).padStart(5, "0");
 }
 
-/** Names in llama.cpp of types that Hone does not read. */
+/** llama.cpp's names of the types that Hone does not read. */
 const otherTypeNames: Readonly<Record<number, string>> = {
   16: "IQ2_XXS",
   17: "IQ2_XS",

@@ -401,7 +401,8 @@ function rankedPieces(
 }
 
 /**
- * Converters write plain blanks in user-defined tokens. Replaces these by the spelling of blanks in all other tokens.
+ * Converters write plain blanks in user-defined tokens. Replaces them by the spelling that all other tokens use for
+ * blanks.
  */
 function spellBlanks({ tokens, kinds }: Vocabulary): Vocabulary {
   const taken = new Set(tokens);

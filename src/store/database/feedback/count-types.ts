@@ -1,4 +1,4 @@
-// Counts the records that match a condition by their feedback type, in the database.
+// Counts the records that match a condition, by feedback type. The database does the counting.
 import { sql } from "kysely";
 import type {
   QueryTurn,

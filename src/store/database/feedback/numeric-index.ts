@@ -22,7 +22,10 @@ const fieldsMax = 2000;
 const knownMax = 100_000;
 /** Maximum number of rows in an SQL statement with four parameters per row. */
 const rowsMax = 1000;
-/** Maximum number of rows in an SQL statement with one parameter per column, each for all rows. */
+/**
+ * Maximum number of rows in an SQL statement that has one parameter per column. Such a parameter holds the values of
+ * all rows.
+ */
 const listedMax = 20_000;
 
 export function fieldPath(path: readonly PathStep[]): string {

@@ -31,7 +31,7 @@ export interface FineTuningTables {
   readonly fine_tuning_jobs: FineTuningTable;
 }
 
-/** Returns the line by which a pair of metadata is found. */
+/** Returns the line that a query searches for to find a pair of metadata. */
 export function metadataLine(key: string, value: string): string {
   return `\n${JSON.stringify([key, value])}\n`;
 }
