@@ -45,6 +45,7 @@ interface Described {
 
 const sections: Readonly<Record<string, string>> = {
   chat: "Chat",
+  ollama: "Clients of Ollama",
   models: "Models",
   training: "Training",
   "fine-tuning": "OpenAI's fine-tuning API",
@@ -68,6 +69,7 @@ const sections: Readonly<Record<string, string>> = {
  * their fields.
  */
 const foreignClients: Readonly<Record<string, string>> = {
+  ollama: "Ollama's clients",
   tinker: "the Python package `tinker`",
   weave: "Weave's clients",
 };

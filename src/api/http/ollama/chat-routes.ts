@@ -22,6 +22,7 @@ export function ollamaChatRoute({ clock }: Clock): AnsweringRoute<"Ollama chat">
   return {
     paths: ["/api/chat"],
     kind: "Ollama chat",
+    tag: "ollama",
     schema: {
       summary: "Chat, in Ollama's API",
       description:
@@ -37,6 +38,7 @@ export function ollamaGenerateRoute({ clock }: Clock): AnsweringRoute<"Ollama co
   return {
     paths: ["/api/generate"],
     kind: "Ollama completion",
+    tag: "ollama",
     schema: {
       summary: "Complete a prompt, in Ollama's API",
       description:

@@ -29,7 +29,7 @@ export function ollamaEmbedRoutes(
   { bodies, budget }: Answering,
 ): void {
   const { settings, clock } = dependencies;
-  const on = endpoints(app, { tag: "chat", scheme: "bearer", answered: ollamaAnswered });
+  const on = endpoints(app, { tag: "ollama", scheme: "bearer", answered: ollamaAnswered });
   const options = { bodyLimit: settings.chatBodyBytes };
   on(
     "POST /api/embed",

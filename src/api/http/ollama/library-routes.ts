@@ -22,7 +22,7 @@ const refused = {
 export function ollamaLibraryRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
   const { directory } = dependencies;
   const on = endpoints(app, {
-    tag: "models",
+    tag: "ollama",
     scheme: "bearer",
     fieldPaths: { model: ["body", "model"], not_found: ["body", "model"] },
     answered: ollamaAnswered,

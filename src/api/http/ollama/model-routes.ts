@@ -22,7 +22,7 @@ const ollamaVersion = "0.24.0";
 export function ollamaModelRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
   const startedAt = dependencies.clock.now();
   const on = endpoints(app, {
-    tag: "models",
+    tag: "ollama",
     scheme: "bearer",
     fieldPaths: { model: ["body", "model"], not_found: ["body", "model"] },
     answered: ollamaAnswered,

@@ -91,6 +91,8 @@ export interface AnsweringRoute<Kind extends BodyKind, Step = readonly ChatDelta
   readonly paths: readonly string[];
   /** Kind of the request's body, by which the body reader finds its parser. */
   readonly kind: Kind;
+  /** Section of the API documentation; `chat` if absent. */
+  readonly tag?: string;
   readonly schema: {
     readonly summary: string;
     readonly description: string;
@@ -105,7 +107,7 @@ export function addAnsweringRoute<Kind extends BodyKind, Step>(
   app: FastifyInstance,
   dependencies: HttpDependencies,
   { bodies, budget }: Answering,
-  { paths, kind, schema, ask }: AnsweringRoute<Kind, Step>,
+  { paths, kind, tag = "chat", schema, ask }: AnsweringRoute<Kind, Step>,
 ): void {
   const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     refuseInvalidRequestId(request);
@@ -125,7 +127,7 @@ export function addAnsweringRoute<Kind extends BodyKind, Step>(
   const options = {
     ...rawBody,
     bodyLimit: dependencies.settings.chatBodyBytes,
-    schema: { ...schema, tags: ["chat"], security: [{ bearer: [] }] },
+    schema: { ...schema, tags: [tag], security: [{ bearer: [] }] },
   };
   for (const path of paths) app.post(path, options, handler);
 }
