@@ -86,8 +86,8 @@ export interface ReadTrainingJob {
   /** Rollouts to train on; null if the job trains on the groups. */
   readonly rollouts: ReadRolloutSelection | null;
   /**
-   * Greatest token id that the body records; null if it records no tokens. It is checked later, because the model may
-   * be unknown while the body is read.
+   * Largest token id that the body records; null if it records no tokens. It is compared with the vocabulary later,
+   * because the model may be unknown while the body is read.
    */
   readonly greatestTokenId: GreatestTokenId | null;
 }
@@ -101,7 +101,7 @@ export function modelIdAtHead(head: Buffer): string | null {
 /**
  * Reads the body of a request that creates a training job.
  *
- * @param vocabularySize number of token ids that the model to train has; null if not yet known
+ * @param vocabularySize number of token ids of the model to train; null if not yet known
  * @throws ServiceError `invalid` with every fault
  */
 export function readTrainingJob(
@@ -335,7 +335,7 @@ export const trainingJobSchema = Type.Object(
   { title: "TrainingJob" },
 );
 
-/** Data that an answer shows with a job, but other tables store. */
+/** Data about a job that answers show, but that are stored in other tables. */
 export interface JobSurroundings {
   /** Full name of the job's model; null if the model was deleted. */
   readonly model: string | null;
@@ -345,7 +345,7 @@ export interface JobSurroundings {
 /**
  * Converts a job to an answer.
  *
- * @param limits maximum number of attempts that a job may lose, and maximum number of its restarts
+ * @param limits maximum number of attempts that a job may lose, and of its restarts
  */
 export function trainingJobBody(
   job: TrainingJob,
@@ -431,8 +431,8 @@ export function trainingJobBody(
 }
 
 /**
- * Returns the settings that the job trains with: those of the request, completed by the server settings that the job's
- * first attempt fixed.
+ * Returns the settings with which the job trains: the request's settings, completed by the server's settings that were
+ * fixed in the job's first attempt.
  */
 function effectiveConfig(config: TrainingConfig, { pins }: TrainingJob): TrainingConfig {
   const { weightDecay, gradientNormMax, klUpdateMax, batchTokens } = pins?.settings ?? {};

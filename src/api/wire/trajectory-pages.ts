@@ -1,6 +1,6 @@
-// Writes a page of logged trajectories piece by piece, with one group in memory at a time, because a log can have
-// hundreds of megabytes. A log that exceeds the size limit of a page is shown without its trajectories. The caller
-// chooses the thread that converts groups to the API's form.
+// Writes a page of logged trajectories piece by piece, with one group in memory at a time: a log can have hundreds of
+// megabytes. A log larger than the size limit of a page is shown without its trajectories. The caller chooses the
+// thread that converts groups to the API's form.
 import { fittingCount, type Page, pageBytesMax } from "../../base/domain/page.ts";
 import { unfoldedLines } from "../../base/domain/text/folded-lines.ts";
 import { notFound } from "../../base/domain/service-error.ts";
@@ -15,8 +15,8 @@ export function limitContent(page: Page<TrajectoryLog>): Page<TrajectoryLog> {
 }
 
 /**
- * Returns the number of bytes that a log's trajectories take in the page. It is 0 if they exceed the page's size limit,
- * because the page then omits them.
+ * Returns the number of bytes that a log's trajectories take in the page. It is 0 for a log above the page's size
+ * limit, whose trajectories are omitted.
  */
 function shownBytes({ contentBytes }: TrajectoryLog): number {
   return contentBytes > pageBytesMax ? 0 : contentBytes;

@@ -1,5 +1,5 @@
-// Trajectories that clients record: their checks, and their conversion from and to the API's form. Unknown keys are
-// kept. Messages are hardly checked, because clients send back what they received from models.
+// Trajectories that clients record. Checks them, and converts them from and to the API's form. Unknown keys are kept.
+// Messages are hardly checked, because clients send back what models have sent them.
 import { Type, type Static, type TSchema } from "typebox";
 import type { Json, JsonObject } from "../../base/domain/text/json.ts";
 import type {
@@ -33,10 +33,7 @@ const metrics = Type.Object(
   { additionalProperties: Type.Union([Type.Number({ title: "float" }), Type.Boolean({ title: "bool" })]) },
 );
 
-/**
- * Log-probability of a recorded token. A value below the minimum would be infinite in float32, in which training
- * computes.
- */
+/** Log-probability of a recorded token. Training computes in float32, in which a smaller value would be infinite. */
 const logprob = Type.Number({ minimum: -3.4028234663852886e38 });
 const logprobList = Type.Array(
   Type.Object(
@@ -55,7 +52,7 @@ const asInChat =
   "Value of the field of the same name in the chat request, which affects the rendering of the prompt. Give the same value here.";
 
 /**
- * Prompt options of the recorded request. Each Choice may have them, or the trajectory has them for all its Choices.
+ * Prompt options of the recorded request. Each Choice may have its own, or the trajectory has them for all its Choices.
  */
 export const promptFields = {
   documents: nullable(Type.Array(anyObject), { description: asInChat }),
@@ -163,7 +160,7 @@ export const trajectoryGroupSchema = Type.Object(
   { ...open, title: "TrajectoryGroup" },
 );
 
-/** The type TSchema hides the types of the members, because this module checks them itself. */
+/** The type TSchema hides the types of the members: this module checks them itself. */
 const groupSchema: TSchema = trajectoryGroupSchema;
 
 type HistoryBody = {
@@ -241,8 +238,8 @@ function readGroups(
 }
 
 /**
- * Adds faults that the schema cannot detect: items that are neither messages nor Choices, and the field `exchanges`,
- * which is not supported.
+ * Adds faults that the schema cannot detect: an item that is neither a message nor a Choice, and the unsupported field
+ * `exchanges`.
  */
 function checkGroup(
   group: unknown,
@@ -329,7 +326,7 @@ function toTrajectory(body: Static<typeof trajectorySchema>): Trajectory {
 
 function toHistory(body: HistoryBody): History {
   return {
-    // Safe cast: `checkGroup` has found that each item is a message or a Choice.
+    // Safe cast: `checkGroup` has checked that each item is a message or a Choice.
     messagesAndChoices: (body.messages_and_choices ?? []) as unknown as readonly HistoryItem[],
     tools: (body.tools ?? null) as readonly JsonObject[] | null,
   };
@@ -372,7 +369,7 @@ export const metricsSchema = Type.Object(
   { additionalProperties: Type.Number(), description: "Metrics, by name." },
 );
 
-/** Answer about a stored log, without its trajectories, for the history of metrics. */
+/** A stored log without its trajectories, as an answer shows it in the history of metrics. */
 export const loggedMetricsAnswer = answerOf<TrajectoryLog>()("LoggedMetrics", {
   id: Type.String({ format: "uuid", description: "Id of the log." }),
   split: Type.String(),

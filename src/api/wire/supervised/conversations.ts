@@ -112,13 +112,13 @@ function checkMessages(messages: unknown, turns: AssistantTurns, findings: Findi
 }
 
 /**
- * Request field at which the faults of a file are reported. A job names the file by its URL; an upload has the file in
- * a form field.
+ * Request field in which the faults of a file are reported. A job gives the file's URL, while an upload contains the
+ * file in a form field.
  */
 const fileFields = { "conversation file": "training_data_url", "uploaded file": "file" } as const;
 
 /**
- * Reads a file of conversations, each of which is one line of JSON.
+ * Reads a file that has one conversation per line, as JSON.
  *
  * @throws ServiceError `invalid` with every fault and the line of each
  */

@@ -1,5 +1,5 @@
-// Checks messages of training conversations for faults that a schema cannot detect. The model is trained only on the
-// messages of the assistant.
+// Checks the messages of training conversations for faults that a schema cannot detect. Only the assistant's messages
+// are trained.
 import { Type } from "typebox";
 import { textOfPart } from "../../../base/domain/content-part.ts";
 import { isJson, type Json } from "../../../base/domain/text/json.ts";
@@ -20,10 +20,10 @@ export const exampleMessageSchema = Type.Object(
 );
 
 /**
- * Adds faults that the schema cannot detect: messages must be text, and those of the assistant must not be empty.
+ * Adds faults that the schema cannot detect. Messages must be text, and the assistant's must not be empty.
  *
  * @param place path of the list of messages, relative to the findings' current path
- * @returns `hasAnswer`: true if the model is trained on at least one message
+ * @returns `hasAnswer`: true if at least one message is trained
  */
 export function checkExampleMessages(
   messages: readonly unknown[],

@@ -1,4 +1,5 @@
-// Reads files with one JSON value per line. The size limits of a request's body apply, and each fault names its line.
+// Reads files with one JSON value per line. The same size limits apply as for the body of a request, and each fault
+// names its line.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { isAtFaultLimit, report, type Findings } from "../../../base/validation/findings.ts";
 import { parseJsonBody, type JsonLimits } from "../../../base/validation/json-body.ts";
@@ -7,7 +8,10 @@ import type { BodyLimits } from "../body-limits.ts";
 export interface LineReader {
   /** Receives the faults of the file. */
   readonly findings: Findings;
-  /** Noun for the content of a line, such as `conversation`, for error messages: singular and plural. */
+  /**
+   * Nouns for the content of one line and of several lines, such as `conversation` and `conversations`, for error
+   * messages.
+   */
   readonly holds: { readonly one: string; readonly many: string };
   /**
    * Reads the value of a line.

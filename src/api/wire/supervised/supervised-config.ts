@@ -94,7 +94,7 @@ export const supervisedConfigSchema = Type.Object(
 
 type ConfigBody = Static<typeof supervisedConfigForm>;
 
-/** Names of the known settings. Other settings of a request have no effect, which the answer reports. */
+/** Names of the known settings. An answer reports all other settings of the request, which have no effect. */
 export const supervisedConfigFields: readonly string[] = Object.keys(supervisedConfigForm.properties);
 
 /** Adds faults of the settings that the schema cannot detect. */

@@ -1,5 +1,5 @@
-// API format of a request that creates a supervised job. The conversations are in the body, or in a file stored on this
-// server.
+// API format of a request that creates a supervised job. The conversations are in the body, or in a file that is stored
+// on this server.
 import { Type } from "typebox";
 import {
   type AssistantTurns,
@@ -62,7 +62,7 @@ export const supervisedJobForm: BodyForm<typeof creationSchema> = {
 
 export interface ReadSupervisedJob extends StoredConversations {
   readonly modelId: string;
-  /** URL of the file of conversations; null if the body has them. */
+  /** URL of the file with the conversations; null if they are in the body. */
   readonly fileUrl: string | null;
   readonly config: SupervisedConfig;
   readonly configNotApplied: readonly string[];
@@ -119,14 +119,14 @@ function readInline(
   return reader.stored;
 }
 
-/** Returns the turns of the assistant on which a body asks to train. The body need not be checked yet. */
+/** Returns which of the assistant's turns a job would train, according to its body. The body may be unchecked. */
 function assistantTurnsOf(body: unknown): AssistantTurns {
   const config = isObject(body) ? body["config"] : null;
   return isObject(config) && config["assistant_turns"] === "last" ? "last" : "all";
 }
 
 /**
- * Refuses a list of learning rates that has the wrong length.
+ * Refuses a list of learning rates with a wrong length.
  *
  * @throws ServiceError `invalid` unless the list has one rate for each batch
  */

@@ -1,4 +1,4 @@
-// JSON bodies of requests to compute a forward pass or a gradient, as older clients send them.
+// JSON bodies with which older clients request a forward pass or a gradient.
 import { Type } from "typebox";
 import type { BodyForm } from "../body.ts";
 import { nullable } from "../nullable.ts";

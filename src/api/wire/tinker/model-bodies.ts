@@ -9,7 +9,7 @@ import { nullable, orNull } from "../nullable.ts";
 import { typeField } from "./session-bodies.ts";
 
 export const modelIdField = Type.String({ description: "Id of the model in training." });
-/** Clients number the operations on a model from 1. */
+/** Number of an operation on a model. Clients count from 1. */
 export const seqIdField = nullable(Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1 }), {
   description: "Number of the operation on the model, from 1 without gaps; 0 to run after all others.",
 });
@@ -58,13 +58,17 @@ function refuseOptimizer(optimizer: unknown, field: string) {
   return [{ location: ["body", field], message, type: "unsupported" }];
 }
 
-/** Rank of adapters if the request does not give one, as in the client. */
+/** Rank of adapters if the request has none; the client has the same default. */
 const defaultRank = 32;
 
 /** Projections of feed-forward layers; all others count as attention. */
 const feedForward: readonly ProjectionName[] = ["gate_proj", "up_proj", "down_proj"];
 
-/** @throws ServiceError `unsupported` if neither attention nor feed-forward layers are trained */
+/**
+ * Converts a request's LoRA settings to the domain's form.
+ *
+ * @throws ServiceError `unsupported` if neither attention nor feed-forward layers are trained
+ */
 export function adapterOf(lora: ValueOf<typeof createSchema>["lora_config"], alpha: number): AdapterWish {
   const { rank = defaultRank, train_mlp: mlp = true, train_attn: attention = true } = lora ?? {};
   if (!mlp && !attention)
@@ -152,7 +156,7 @@ export const stepForm: BodyForm<typeof stepSchema> = {
   moreUnserved: ({ optimizer_params: other }) => refuseOptimizer(other, "optimizer_params"),
 };
 
-/** Converts a step's parameters. Those that the client leaves out have the client's own defaults. */
+/** Converts a step's parameters. Parameters that the request omits get the same defaults as in the client. */
 export function stepOf({ adam_params: adam }: ValueOf<typeof stepSchema>): OptimizerStep {
   const { learning_rate = 1e-4, beta1 = 0.9, beta2 = 0.95, eps = 1e-12 } = adam ?? {};
   const { weight_decay = 0, grad_clip_norm = 0 } = adam ?? {};

@@ -1,5 +1,5 @@
-// Reads the data of requests to compute a forward pass or a gradient, in either encoding, and checks what the trainer
-// takes for granted: shapes, names and finite values.
+// Reads the data of requests for a forward pass or a gradient, in either encoding. Checks everything that the trainer
+// relies on: shapes, names and finite values.
 import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
 import { type JsonLimits, parseJsonBody } from "../../../base/validation/json-body.ts";
 import {
@@ -25,7 +25,7 @@ export interface ComputeRequest {
   readonly isForwardOnly: boolean;
   readonly loss: SessionLoss;
   readonly data: readonly SessionDatum[];
-  /** Names of fields of a JSON body that are ignored. */
+  /** Names of the fields in a JSON body that have no effect. */
   readonly ignored: readonly string[];
 }
 
@@ -85,7 +85,8 @@ function readJsonBody(
   json: JsonLimits,
 ): { readonly received: ReceivedRequest; readonly ignored: readonly string[] } {
   const { value, ignored } = readForm(computeForm, parseJsonBody(bytes, json));
-  // Safe cast: the schema also checks the members of objects with arbitrary names. Only its type lacks these members.
+  // Safe cast: the schema also checks the members of objects that allow arbitrary names; only its type does not show
+  // this.
   return { received: readJson(value as JsonRequest), ignored };
 }
 

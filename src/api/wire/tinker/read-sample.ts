@@ -1,5 +1,5 @@
-// Converts sample requests of the Tinker API to chat requests whose prompt is a list of token ids. The client decides
-// all options, so the model's own defaults do not apply.
+// Converts sample requests of the Tinker API to chat requests whose prompt is a list of token ids. The client chooses
+// all options, so the model's own defaults are not used.
 import { Type } from "typebox";
 import type { ChatRequest } from "../../../base/domain/chat.ts";
 import { choiceCountMax } from "../../../base/domain/generation.ts";
@@ -120,7 +120,7 @@ export const sampleForm: BodyForm<typeof sampleSchema> = {
   more: checkCombinations,
 };
 
-/** Locations in the body of the fields that errors of the chat service name. */
+/** Where the fields that the chat service names in errors are in the body. */
 export const samplePaths: FieldPaths = {
   model: ["body", "sampling_session_id"],
   "prompt.tokenIds": ["body", "prompt"],
@@ -174,7 +174,7 @@ export function sampleRequest(body: SampleBody, model: string, requestId: string
       skipSpecialTokens: false,
       includeReasoning: true,
     },
-    // The client trains on the tokens that it gets, and needs no recording for that.
+    // Not recorded: the client trains on the tokens that it receives, so it needs no recording.
     recording: { isWanted: false, metadata: {} },
     passing: null,
     unserved: [],

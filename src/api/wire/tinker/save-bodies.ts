@@ -9,7 +9,7 @@ import { nullable } from "../nullable.ts";
 import { optimizerSchema, modelIdField, modelSeqField, samplerSeqField, seqIdField } from "./model-bodies.ts";
 import { typeField } from "./session-bodies.ts";
 
-/** Bounds of a checkpoint's life in seconds, as in the client: an hour to ten years. */
+/** Bounds of the time in seconds for which a checkpoint is kept, as in the client: one hour to ten years. */
 export const lifeField = nullable(Type.Integer({ minimum: 3600, maximum: 315_360_000 }), {
   description: "Seconds after which the weights are deleted; absent to keep them.",
 });

@@ -6,7 +6,7 @@ import type { BodyForm } from "../body.ts";
 import { anyObject } from "../fields/any-object.ts";
 import { nullable, orNull } from "../nullable.ts";
 
-/** Name of the request, which clients repeat in the body. */
+/** Type of the request. Clients send it in the body; the server does not need it. */
 export const typeField = Type.Optional(Type.String({ description: "Name of the request; not needed." }));
 const sessionId = Type.String({ description: "Id of the session." });
 
@@ -16,7 +16,9 @@ const configSchema = Type.Object(
 );
 export const configForm: BodyForm<typeof configSchema> = { schema: configSchema };
 
-/** Flags that make clients switch off features that this server lacks. Absent flags have the client's default. */
+/**
+ * Flags with which clients disable features that this server lacks. If a flag is absent, the client uses its default.
+ */
 export const clientConfig = {
   pjwt_auth_enabled: false,
   credential_default_source: "api_key",
@@ -25,7 +27,7 @@ export const clientConfig = {
   sample_use_retrieve_futures: false,
   sample_join_sampling_session: false,
   custom_loss_server_side: false,
-  // The client's check for stuck samples would mistake a busy machine for a broken one.
+  // Disabled, because the client's check for stuck samples would mistake a busy machine for a broken one.
   sample_enable_stuck_detection: false,
 } as const;
 

@@ -1,4 +1,4 @@
-// Encodes the samples of a model as the protocol buffer message SampleResponse of the Tinker API.
+// Encodes a model's samples as the Tinker API's protocol buffer message SampleResponse.
 import { assert } from "../../../base/domain/assert.ts";
 import type { ChatDelta, ChatHeader, ChatLogprob, ChatUsage } from "../../../base/domain/chat.ts";
 import { bytesField, numberField } from "../../../train/trainer/tinker/wire/protobuf.ts";
@@ -13,7 +13,7 @@ interface Gathered {
   reason: keyof typeof stopReasons | null;
 }
 
-/** Returns a collector for the deltas of one request. */
+/** Returns a collector that takes the deltas of one request. */
 export function sampleAnswer(body: SampleBody, header: ChatHeader) {
   const choices = Array.from({ length: header.choiceCount }, (): Gathered => ({
     logprobs: [],
@@ -52,7 +52,7 @@ function promptFields({ promptLogprobs }: ChatHeader, body: SampleBody): readonl
   if (promptLogprobs === null) return [];
   const { prompt_logprobs_last_n: last, topk_prompt_logprobs: topCount = 0 } = body;
   const first = promptLogprobs.length - (last ?? promptLogprobs.length);
-  // Tokens without a log-probability, such as the first, have NaN.
+  // A token without a log-probability, such as the first one, gets NaN.
   const shown = promptLogprobs.map((token, at) => (at < first ? null : token));
   return [
     ...(body.prompt_logprobs === true

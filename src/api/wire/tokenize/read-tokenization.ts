@@ -1,4 +1,4 @@
-// Reads the bodies of requests that tokenize a prompt, or detokenize token ids.
+// Reads the bodies of requests to tokenize a prompt, and of requests to detokenize token ids.
 import type { DetokenizeRequest, TokenizeRequest } from "../../../base/domain/chat.ts";
 import { report, type Findings } from "../../../base/validation/findings.ts";
 import { readForm, type BodyForm } from "../body.ts";
@@ -68,8 +68,8 @@ export function readDetokenization(value: unknown): ReadDetokenization {
 }
 
 /**
- * Adds faults unless the body has either a prompt or messages, but not both. Also adds faults for options that apply
- * only to messages.
+ * Adds faults if the body has both a prompt and messages, or neither. Also adds faults for options that a prompt cannot
+ * have.
  */
 function checkKind(body: Readonly<Record<string, unknown>>, findings: Findings): void {
   const isSent = (name: string): boolean => (body[name] ?? null) !== null;

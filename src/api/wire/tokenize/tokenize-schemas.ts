@@ -1,5 +1,5 @@
-// Schemas of tokenization requests and answers, as in vLLM's API. Fields that also exist in a chat request have the
-// same schema there.
+// Schemas of tokenization requests and answers, as in vLLM's API. A field that a chat request has too has the same
+// schema as there.
 import { Type } from "typebox";
 import type { Tokenized } from "../../../base/domain/chat.ts";
 import { conversationFields } from "../chat/fields/conversation-fields.ts";

@@ -1,5 +1,5 @@
-// Options of other trainers that Hone's trainer does not have. A value is accepted if it asks for something that Hone's
-// trainer does anyway. All other values are refused, so that no job ignores its options.
+// Options of other trainers that Hone's trainer lacks. Such an option is accepted if its value asks for what Hone's
+// trainer does anyway. All other values are refused, so that no job silently ignores an option.
 import type { TProperties } from "typebox";
 import { Type } from "typebox";
 import { isObject, report, type Findings } from "../../../base/validation/findings.ts";
@@ -7,7 +7,7 @@ import { is, never, type AsksNothing } from "../body.ts";
 import { nullable } from "../nullable.ts";
 
 interface ForeignOption {
-  /** True for values that ask for the trainer's own behaviour. Null is always accepted. */
+  /** True for values that ask for what the trainer does anyway. Null is always accepted. */
   readonly asksNothing: AsksNothing;
   readonly description: string;
   /** Sentence that says which values the server accepts. */
@@ -71,7 +71,7 @@ const ofLoss = "The loss is the mean over a step's tokens, with equal weight for
 const ofTruncated =
   "Truncated answers are trained on like others, with the rewards that you give them. Leave out their trajectories, or lower their rewards.";
 
-/** Options that jobs of reinforcement learning may have. */
+/** Options that reinforcement learning jobs may have. */
 const ofReinforcement: Readonly<Record<string, ForeignOption>> = {
   ...ofAllJobs,
   beta: only(0, ofKl),
@@ -131,7 +131,7 @@ const ofReinforcement: Readonly<Record<string, ForeignOption>> = {
   use_kl_loss: only(false, ofKl),
 };
 
-/** Options that jobs of preference training may have, under the names that TRL gives them. */
+/** Options that preference jobs may have, under TRL's names. */
 const ofPreferences: Readonly<Record<string, ForeignOption>> = {
   ...ofAllJobs,
   cpo_alpha: only(0, "The losses have no likelihood term."),
@@ -154,7 +154,7 @@ const ofPreferences: Readonly<Record<string, ForeignOption>> = {
 
 export const foreignOptions = { rl: ofReinforcement, sft: ofAllJobs, preference: ofPreferences } as const;
 
-/** Returns the options as properties of a schema for settings. */
+/** Returns the options as properties for the schema of a job's settings. */
 export function foreignProperties(options: Readonly<Record<string, ForeignOption>>): TProperties {
   return Object.fromEntries(
     Object.entries(options).map(([name, { acceptance, description }]) => [

@@ -1,5 +1,5 @@
-// Checks the tokens that a job's Choices record, as far as that is possible when the body arrives. A Choice that
-// training would refuse is refused at once, with its group, trajectory and turn.
+// Checks the tokens in a job's Choices as far as possible when the body arrives. A Choice that training could not use
+// is refused immediately, and the fault names its group, trajectory and turn.
 import {
   choiceFaults,
   greatestTokenId,
@@ -9,19 +9,19 @@ import { asChoice, type HistoryItem } from "../../../base/domain/trajectory.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { isAtFaultLimit, isObject, report, type Findings } from "../../../base/validation/findings.ts";
 
-/** Greatest token id that a body records, and its location. */
+/** Largest token id that a body records, and where it is in the body. */
 export interface GreatestTokenId {
   readonly id: number;
   /** Path of the token id, beginning with `body`. */
   readonly location: readonly string[];
 }
 
-/** Checks Choices one by one, and remembers their greatest token id. */
+/** Checks Choices one by one, and remembers the largest token id of all. */
 export class RecordedTokensCheck {
   readonly #vocabularySize: number | null;
   #greatest: GreatestTokenId | null = null;
 
-  /** @param vocabularySize number of token ids that the model to train has; null if not yet known */
+  /** @param vocabularySize number of token ids of the model to train; null if not yet known */
   constructor(vocabularySize: number | null) {
     this.#vocabularySize = vocabularySize;
   }
@@ -30,7 +30,10 @@ export class RecordedTokensCheck {
     return this.#greatest;
   }
 
-  /** Adds the faults of a Choice, whose path is the findings' current path. Skips items that are messages. */
+  /**
+   * Adds the faults of a Choice; skips items that are messages. The current path of `findings` must be that of the
+   * item.
+   */
   check(item: Readonly<Record<string, unknown>>, findings: Findings): void {
     // Safe cast: parsed from JSON.
     const given = item as HistoryItem;
@@ -49,8 +52,8 @@ export class RecordedTokensCheck {
 }
 
 /**
- * True if the findings contain a fault at this location. Also false if the list of faults is full: further faults are
- * then only counted, so it does no harm to add this one twice.
+ * True if the findings contain a fault at this location. If the list of faults is full, returns false: faults are then
+ * only counted, so adding one twice does no harm.
  */
 function isReported({ faults, faultCount, path }: Findings, place: readonly string[]): boolean {
   if (faultCount > faults.length) return false;
@@ -61,7 +64,7 @@ function isReported({ faults, faultCount, path }: Findings, place: readonly stri
 /**
  * Refuses recorded token ids that the model does not have.
  *
- * @throws ServiceError `invalid` if the model does not have the body's greatest token id
+ * @throws ServiceError `invalid` if the body's largest token id is not in the model's vocabulary
  */
 export function refuseUnknownTokenId(greatest: GreatestTokenId | null, vocabularySize: number | null): void {
   if (greatest === null || vocabularySize === null || greatest.id < vocabularySize) return;

@@ -1,6 +1,6 @@
 // Training settings of a job, under the names of the API and of other trainers' clients. Null and absent mean the
-// default. Two names of one option must agree unless one takes precedence; options that are known but unsupported are
-// refused, and unknown ones are reported.
+// default. If a request contains two names of an option, the values must agree unless one name takes precedence.
+// Known but unsupported options are refused, and unknown ones are reported.
 import { Type, type Static, type TSchema } from "typebox";
 import { basePrecisions } from "../../../base/domain/trainer/base-precision.ts";
 import {
@@ -23,17 +23,17 @@ interface Option {
   /** The option's primary name, which is used in responses. Absent if this name is the primary one. */
   readonly spells?: string;
   /**
-   * True if the value under this name takes precedence over the value under the primary name. If absent, a request that
-   * contains both names must give both the same value.
+   * True if the value under this name takes precedence over the value under the primary name. If absent, both names
+   * must have the same value when a request contains both.
    */
   readonly wins?: true;
-  /** Converts the value that a request sent. Absent if the domain uses the same value. */
+  /** Converts a request's value to the domain's form; absent if the two forms are equal. */
   read?(this: void, value: unknown): unknown;
 }
 
 /**
- * The schema's type, if the training option accepts all values of the schema; otherwise `never`, so that the row does
- * not compile.
+ * The type of the schema if the training option accepts every value that the schema allows. Otherwise `never`, so that
+ * the row does not compile.
  */
 type SchemaOf<Schema extends TSchema, Reads extends keyof TrainingConfig> =
   Static<Schema> extends NonNullable<TrainingConfig[Reads]> ? Schema : never;
@@ -53,7 +53,7 @@ function option<Reads extends keyof TrainingConfig, Schema extends TSchema>(
   return { reads, schema: nullable(schema, keywords) };
 }
 
-/** Maximum numbers of sequences and of passes. Larger numbers are probably mistakes. */
+/** Maximum number of sequences, and of passes over the data. Larger numbers are probably mistakes. */
 const [sequencesMax, passesMax] = [1_000_000, 1000];
 
 const atLeastZero = Type.Number({ minimum: 0 });
@@ -61,7 +61,8 @@ const sequencesOfStep = Type.Integer({ minimum: 1, maximum: sequencesMax });
 const passes = Type.Integer({ minimum: 1, maximum: passesMax });
 
 /**
- * Options by name, in the order in which answers show them. If an option has two names, the later one takes precedence.
+ * Options by name, in the order in which answers show them. If a request contains two names of an option, the later one
+ * in this list takes precedence.
  */
 const options: Readonly<Record<string, Option>> = {
   advantage_balance: option(
@@ -246,7 +247,7 @@ export function checkTrainingConfig(config: unknown, findings: Findings): void {
     report(findings, "value_error", message, place, "steps");
   }
   const hasPenalty = (config["kl_penalty_coef"] ?? 0) !== 0;
-  // Without a KL penalty, its options have no effect, so any value is accepted.
+  // The options of a KL penalty have no effect without the penalty, so any value is then accepted.
   const isInert = (name: string): boolean => name.startsWith("kl_") && !hasPenalty;
   refuseForeign(config, foreignOptions.rl, findings, { place, isInert });
 }
@@ -270,8 +271,8 @@ function asItIs(value: unknown): unknown {
 }
 
 /**
- * Returns the names of settings that were sent but have no effect, in the order sent. These are unknown options, and
- * `truncated_importance_sampling` without the option that it requires.
+ * Returns the names of settings in a request that have no effect, in the order of the request. These are unknown
+ * options, and `truncated_importance_sampling` without the option that it requires.
  */
 export function keysNotApplied(body: ConfigBody): readonly string[] {
   return Object.entries(body).flatMap(([key, value]) => {
@@ -282,7 +283,7 @@ export function keysNotApplied(body: ConfigBody): readonly string[] {
   });
 }
 
-/** Converts the settings in effect to an answer, under their primary names. */
+/** Converts a job's training settings to an answer, under their primary names. */
 export function trainingConfigBody(config: TrainingConfig): object {
   const written = Object.entries(options).filter(([, { spells }]) => spells === undefined);
   return Object.fromEntries(written.map(([name, { reads }]) => [name, config[reads]]));

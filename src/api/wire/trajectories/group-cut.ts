@@ -1,19 +1,19 @@
-// Splits the text of a stored group into items while it is read piece by piece, because a group may have hundreds of
-// megabytes. It finds where items begin and end, but does not parse them. The functions are pure and their state is
-// plain data, so that each piece may be processed in another thread.
+// Splits the text of a stored group into items. A group may have hundreds of megabytes, so its text comes piece by
+// piece. The code finds where items begin and end, but does not parse them.
+// The functions are pure and their state is plain data, so that each piece may be processed in another thread.
 import { assert } from "../../../base/domain/assert.ts";
 
 export type Bytes = Uint8Array<ArrayBuffer>;
 
 /**
- * Section of a group's text, `{"trajectories":[…],…}`: the list of trajectories, then the object's other members, then
- * its end.
+ * Section of a group's text, which has the form `{"trajectories":[…],…}`. The sections are the list of trajectories,
+ * the other members, and the end.
  */
 type Section = "trajectories" | "members" | "end";
 
 /**
- * State that the cutter keeps from one chunk of a group's text to the next. These chunks are called pieces here, and
- * items may continue from one piece to the next.
+ * State between two pieces, which are consecutive chunks of a group's text. An item may begin in one piece and continue
+ * in the next.
  */
 export interface GroupCut {
   readonly section: Section;
@@ -52,14 +52,13 @@ export interface CutOptions {
   /**
    * Called when the list of trajectories ends.
    *
-   * @param at offset in the piece at which the text after the list begins. From there to the group's end, the text
-   * consists of other members
+   * @param at offset in the piece after the end of the list. From there on, the group has only other members
    */
   readonly onMembers?: (at: number) => void;
 }
 
 const head = new TextEncoder().encode('{"trajectories":[');
-/** Structural bytes of JSON. In UTF-8, no byte of a multi-byte character equals one of them. */
+/** Structural bytes of JSON. They never occur within a multi-byte UTF-8 character. */
 const quote = 0x22;
 const comma = 0x2c;
 const backslash = 0x5c;
@@ -68,7 +67,7 @@ const isOpening = (byte: number): boolean => (byte | 0x20) === 0x7b;
 const isClosing = (byte: number): boolean => (byte | 0x20) === 0x7d;
 
 /**
- * Processes the next piece of a group's text, and returns the new state. Items are passed to `onItem` as views of the
+ * Processes the next piece of a group's text, and returns the new state. Passes items to `onItem` as views of the
  * pieces. The first piece must contain at least the group's first 17 bytes.
  */
 export function cutGroup(

@@ -1,5 +1,5 @@
 // Writes rows of trajectories as an Apache Parquet file, one row group at a time. A finished row group can be sent
-// immediately, because the file's footer needs only its metadata. Nested values are JSON texts, so that the file always
+// immediately, because the file's footer needs only its metadata. Nested values become JSON texts, so that every file
 // has the same columns.
 import { ByteWriter, ParquetWriter, schemaFromColumnData } from "hyparquet-writer";
 import type { JsonObject } from "../../../base/domain/text/json.ts";
@@ -104,8 +104,8 @@ export function writeParquetEnd(groups: readonly WrittenGroup[], offset: number)
 }
 
 /**
- * Returns a Parquet writer that continues at an offset of a file. Bytes that the library has already written for the
- * file's header are discarded.
+ * Returns a Parquet writer that continues at an offset of a file. Discards the header that the library has already
+ * written.
  */
 function parquetAt(writer: ByteWriter, offset: number): ParquetWriter {
   const schema = schemaFromColumnData({

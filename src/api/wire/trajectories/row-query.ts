@@ -1,4 +1,4 @@
-// Reads the selection of stored trajectories from the query of a request.
+// Reads from a request's query which stored trajectories it selects.
 import { Type, type Static } from "typebox";
 import type { Fault } from "../../../base/domain/service-error.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -12,7 +12,7 @@ export const stepField = Type.Integer({
     "Only trajectories of this version: the version that the log belongs to, or that the training job starts from.",
 });
 
-/** Query fields that select by time of storing. */
+/** Query fields that select trajectories by the time at which they were stored. */
 export const timeFields = {
   recorded_from: Type.Optional(
     Type.String({ format: "date-time", description: "Only trajectories stored at this time or later." }),
@@ -80,8 +80,8 @@ export interface RowSelection {
 /**
  * Returns the selection of rows that a query describes.
  *
- * @throws ServiceError `invalid` for an invalid time, for metadata without `=`, or if `job_id` is sent for the source
- *   `logs`, or `log_id` for the source `jobs`
+ * @throws ServiceError `invalid` for an invalid time, for metadata without `=`, for `job_id` with the source `logs`, or
+ * for `log_id` with the source `jobs`
  */
 export function rowSelection(query: RowQuery): RowSelection {
   const { log_id: logId, job_id: jobId } = query;
@@ -125,9 +125,9 @@ export function readTime<Field extends string>(
 }
 
 /**
- * Returns the selection of logs or jobs whose groups are to be exported.
+ * Returns which logs or jobs to export the groups of.
  *
- * @throws ServiceError `invalid` like {@link rowSelection}, and for filters that select trajectories
+ * @throws ServiceError `invalid` like {@link rowSelection}, and for filters on single trajectories
  */
 export function groupSelection(query: RowQuery): RowSelection {
   const faults = (["reward_min", "reward_max", "metadata"] as const)

@@ -1,5 +1,5 @@
-// Tasks that convert stored groups to rows, by kind. They are pure functions that run in a worker. A large group comes
-// one piece at a time; each task then gets the state that the previous task returned.
+// Tasks that convert stored groups to rows, by kind. They are pure functions and run in a worker. A large group is
+// processed one piece at a time: each task gets the state that the previous task returned.
 import type { JsonObject } from "../../../base/domain/text/json.ts";
 import type { Trajectory, TrajectoryGroup } from "../../../base/domain/trajectory.ts";
 import { cutGroup, groupStart, type Bytes, type GroupCut } from "./group-cut.ts";
@@ -8,7 +8,7 @@ import { isWanted, toRow, withoutContent, type GroupHead, type RowFilter, type R
 
 export interface RowTasks {
   /**
-   * Processes the next piece of a group in order to find the metadata and metrics that the group's rows repeat, and the
+   * Processes the next piece of a group. Finds the metadata and metrics that each of the group's rows repeats, and the
    * size of its largest trajectory.
    */
   readonly survey: {
@@ -18,8 +18,8 @@ export interface RowTasks {
   /** Converts the next pieces of a group to rows. */
   readonly rows: { readonly task: RowTask; readonly result: WrittenRows };
   /**
-   * Skips the trajectories in the next piece of a group. Returns the text after the last one; null if more trajectories
-   * follow.
+   * Skips the trajectories in the next piece of a group. Returns the text after the last trajectory; null if more
+   * trajectories follow.
    */
   readonly members: {
     readonly task: { readonly progress: MembersProgress; readonly piece: Bytes };
@@ -68,8 +68,7 @@ export interface RowProgress {
   /** Index within the group of the first trajectory in `waiting`. */
   readonly index: number;
   /**
-   * Values that all rows of the group repeat; null if they are not known in advance, because the task receives the
-   * whole group at once.
+   * Values that all rows of the group repeat. Null if the task receives the whole group at once and finds them itself.
    */
   readonly head: GroupHead | null;
 }
@@ -163,7 +162,7 @@ export const rowTasks: {
 export const rowTaskModule = new URL("./row-tasks.js", import.meta.url);
 export const openTasks = (): typeof rowTasks => rowTasks;
 
-/** Returns the head of a group. If the member is its metadata or metrics, they are added to the head. */
+/** Returns the head of a group, to which the member is added if it is the group's metadata or metrics. */
 function withMember(head: GroupHead, pieces: readonly Bytes[] | null): GroupHead {
   const text = pieces === null ? "" : Buffer.concat(pieces).toString();
   if (!/^"(?:metadata|metrics)":/.test(text)) return head;

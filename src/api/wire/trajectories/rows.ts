@@ -1,5 +1,5 @@
-// Stored trajectories as rows. There is one row per trajectory, with its position and all fields that were sent with
-// it. The id of a row contains its position and serves as a cursor.
+// Stored trajectories as rows. Each trajectory has one row with its position and all fields that the client sent. The
+// row's id contains the position and serves as a cursor.
 import { Type } from "typebox";
 import type { Json, JsonObject } from "../../../base/domain/text/json.ts";
 import type { Trajectory, TrajectoryGroup } from "../../../base/domain/trajectory.ts";
@@ -33,7 +33,7 @@ export interface RowFilter {
   readonly metadata: readonly { readonly key: string; readonly value: string }[];
 }
 
-/** Fields of a row besides those that were sent with the trajectory. */
+/** Fields of a row in addition to those that the client sent with the trajectory. */
 const positionFields = {
   id: Type.String({ description: "Cursor of the trajectory; pass it as `after` to continue after it." }),
   source: Type.Enum(["log", "job"]),
@@ -96,7 +96,7 @@ export function toRow(
   }: { readonly source: RowSource; readonly place: RowPosition; readonly head: GroupHead },
 ): TrajectoryRow {
   return {
-    // The trajectory's fields come first, so that extra fields of a client never override the row's own fields.
+    // Extra fields of a client must not override the row's own fields, so the trajectory's fields come first.
     ...trajectoryBody(trajectory),
     id: rowId(place),
     source: source.kind,
@@ -113,8 +113,8 @@ export function toRow(
 
 /**
  * Returns the beginning of a group's line: an object with the group's position, without its closing brace. The caller
- * appends the stored members of the group as text. They are as the client sent them, except that fields unknown to the
- * API are in `extra`.
+ * appends the group's stored members as text. Their form is that of the client, except that fields unknown to the API
+ * are in `extra`.
  */
 export function groupLineStart(source: RowSource, groupIndex: number, trajectoryCount: number): string {
   const place = {
@@ -129,7 +129,7 @@ export function groupLineStart(source: RowSource, groupIndex: number, trajectory
   return JSON.stringify(place).slice(0, -1);
 }
 
-/** Empty values for those fields of a row whose length is unlimited. */
+/** Empty values for the fields of a row that may be arbitrarily long. */
 const nothing = {
   messages_and_choices: [],
   tools: null,
@@ -141,7 +141,7 @@ const nothing = {
   group_metrics: {},
 } as const;
 
-/** Returns the row with empty values in its long fields, and with the size of the whole row. */
+/** Returns the row with its long fields emptied, and with the size of the whole row. */
 export function withoutContent(row: TrajectoryRow, byteCount: number): TrajectoryRow {
   const versions = ["initial_policy_version", "final_policy_version", "start_time"];
   const kept = [...Object.keys(positionFields), ...versions].filter((name) => name in row);
@@ -173,7 +173,7 @@ export function isWanted(trajectory: Trajectory, head: GroupHead, filter: RowFil
   );
 }
 
-/** Returns the texts that match a value in a filter: its JSON and, if the value is a text, also the text itself. */
+/** Returns the texts by which a filter may give a value: its JSON, and for a text also the text itself. */
 function spelled(value: Json): readonly string[] {
   return typeof value === "string" ? [value, JSON.stringify(value)] : [JSON.stringify(value)];
 }

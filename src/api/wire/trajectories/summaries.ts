@@ -1,4 +1,4 @@
-// Summaries of stored trajectories in the API: the filter of a request, and the listed summaries.
+// Summaries of stored trajectories in the API: a request's filter, and the list that an answer contains.
 import { Type, type Static } from "typebox";
 import { type Fault, ServiceError } from "../../../base/domain/service-error.ts";
 import type {

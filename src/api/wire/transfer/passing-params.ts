@@ -1,4 +1,5 @@
-// The field `kv_transfer_params`, as in vLLM: asks to hold or fetch a prompt's KV cache, or refers to a held KV cache.
+// The field `kv_transfer_params`, as in vLLM. In a request, it asks the server to hold a prompt's KV cache or to fetch
+// it from another server. In an answer, it refers to a held KV cache.
 import { Type, type Static } from "typebox";
 import type { ChatHeader } from "../../../base/domain/chat.ts";
 import type { PromptPassing } from "../../../base/domain/prompt-transfer.ts";
@@ -52,7 +53,9 @@ export function passesNothing(value: unknown): boolean {
 
 const place = ["remote_host", "remote_port", "remote_request_id"] as const;
 
-/** Adds faults for contradictions between the parameters. The body is unchecked, so any member may have any type. */
+/**
+ * Adds faults for parameters that contradict each other. The body is not checked yet, so any member may have any type.
+ */
 export function checkPassing(body: Readonly<Record<string, unknown>>, findings: Findings): void {
   const params = body["kv_transfer_params"];
   if (!isObject(params) || passesNothing(params)) return;
@@ -78,7 +81,7 @@ export function passingParams(heldAt: ChatHeader["heldAt"]): object | null {
   return {
     do_remote_prefill: true,
     do_remote_decode: false,
-    // This list is empty, because the request's id identifies all blocks, which are internal to this server.
+    // Empty, because the request's id identifies all blocks. The blocks themselves are internal to this server.
     remote_block_ids: [],
     remote_engine_id: heldAt.engineId,
     remote_request_id: heldAt.handle,

@@ -1,4 +1,4 @@
-// API format of queries over recorded calls, and of their answers.
+// API format of queries for recorded calls, and of the answers to them.
 import { Type, type Static } from "typebox";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import type { CallFilter, TracedCall } from "../../../base/domain/traces/traced-call.ts";
@@ -91,7 +91,7 @@ const callsStatsSchema = Type.Object(
   { title: "WeaveCallsStatsReq" },
 );
 
-/** Fields of a query that this server refuses, because it does not support them. */
+/** Fields of a query that this server does not support, so it refuses them. */
 const unserved = {
   query: { refusedUnless: isEmpty, cure: "use filter" },
   include_costs: { refusedUnless: is(false) },
@@ -200,7 +200,7 @@ export function callFilterOf(filter: CallsQueryBody["filter"]): CallFilter {
   };
 }
 
-/** Fields that every returned call has, even if a query names other columns, because clients require them. */
+/** Fields that every returned call has, even if the query asks only for other columns. Clients require them. */
 const alwaysShown = new Set([
   "id",
   "project_id",
@@ -212,7 +212,7 @@ const alwaysShown = new Set([
 ]);
 
 /**
- * Returns a call as JSON. Its inputs and output are written exactly as they are stored.
+ * Returns a call as JSON, with its stored inputs and output unchanged.
  *
  * @param feedback feedback on the call; null if not requested
  * @param columns fields to show; null to show all fields
@@ -275,7 +275,7 @@ function summaryText(
   return `${own}"weave":${JSON.stringify(weave)}}`;
 }
 
-/** Returns the name of the op if the text is a reference to an op; otherwise the text itself. */
+/** Returns the op's name if the text is a reference to an op, otherwise the text itself. */
 function opTitle(opName: string): string {
   return /\/op\/([^:/]+)(?::[^/]*)?$/.exec(opName)?.[1] ?? opName;
 }

@@ -130,8 +130,8 @@ export const callBatchForm: BodyForm<typeof batchRequestSchema> = {
 };
 
 /**
- * Fields by which the database finds and sorts calls. A text with a character that the database cannot store is refused
- * in these fields.
+ * Fields by which the database finds and sorts calls. A request is refused if one of them contains a character that the
+ * database cannot store.
  */
 const names = ["id", "op_name", "trace_id", "parent_id"];
 
@@ -163,7 +163,7 @@ export const callBatchAnswerSchema = Type.Object({
 type StartBody = Static<typeof startSchema>;
 type EndBody = Static<typeof endSchema>;
 
-/** Calls that a request records, and the names of ignored fields. */
+/** Calls to record, and the names of ignored fields in the request. */
 export type ReadCalls = Checked<readonly CallInput[]>;
 
 /**
@@ -224,8 +224,8 @@ export function readCallBatch(bytes: Buffer, limits: BodyLimits): ReadCalls {
 }
 
 /**
- * Refuses a batch with too many parts before other checks. After this refusal, clients send the batch in halves; after
- * any other error, they may drop it.
+ * Refuses a batch with too many parts, before any other check. Clients then send it again in halves; after any other
+ * error, they may drop it.
  */
 function refuseTooMany(body: unknown, { feedbackBatchRecords: countMax }: BodyLimits): void {
   const batch = isObject(body) ? body["batch"] : undefined;
@@ -273,8 +273,8 @@ function endOf(body: EndBody, twin: ExactJson | undefined): NonNullable<CallInpu
 }
 
 /**
- * Returns the client's summary without the member `weave`. The server adds this member to answers, and clients send it
- * back.
+ * Returns the client's summary without the member `weave`. The server adds this member to its answers, and clients send
+ * it back with the rest.
  */
 function ownSummary(summary: ExactJson | undefined): ExactJson {
   if (summary === undefined || !isExactObject(summary)) return {};

@@ -4,7 +4,7 @@ import type { Fault } from "../../../base/domain/service-error.ts";
 import type { BodyForm } from "../body.ts";
 import { digestField, projectIdField } from "./objects.ts";
 
-/** This schema is only documentation, because the form is parsed while it arrives. */
+/** Used only for the documentation: the form is parsed without it, while it arrives. */
 export const fileCreateSchema = Type.Object(
   {
     project_id: projectIdField,
@@ -25,7 +25,7 @@ const fileContentSchema = Type.Object(
 );
 export const fileContentForm: BodyForm<typeof fileContentSchema> = { schema: fileContentSchema };
 
-/** Returns faults for text fields that an uploaded form lacks. */
+/** Returns a fault for each text field that is missing in an uploaded form. */
 export function textFieldFaults(fields: ReadonlyMap<string, unknown>): readonly Fault[] {
   if (fields.has("project_id")) return [];
   return [{ location: ["body", "project_id"], message: "Field required", type: "missing" }];

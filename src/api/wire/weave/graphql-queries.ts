@@ -1,5 +1,5 @@
-// The first requests that Weave clients send: for the server's version, and, in GraphQL, for a project and the owner of
-// the key. The server recognizes a GraphQL query by the first field that it requests, and supports no others.
+// The first requests of Weave clients: one for the server's version, and GraphQL queries for a project and the owner of
+// the key. The server recognizes a query by its first field, and supports no other GraphQL.
 import { Type } from "typebox";
 import type { BodyForm } from "../body.ts";
 import { anyObject, open } from "../fields/any-object.ts";
@@ -32,8 +32,8 @@ export const graphqlAnswerSchema = Type.Object({ data: Type.Object({}, open) });
 /** A GraphQL query that the server supports. */
 export type GraphqlQuery =
   /**
-   * Asks whether a project exists, or creates it. Hone answers both alike, because a project exists as soon as a
-   * request names it.
+   * Asks for a project, or asks to create it. Both get the same answer, because a project exists as soon as a request
+   * names it.
    */
   | { readonly field: "project" | "upsertModel"; readonly entity: string; readonly project: string }
   /** Asks for the owner of the key. */
@@ -44,7 +44,7 @@ export function parseGraphqlQuery(
   query: string,
   variables: Readonly<Record<string, unknown>>,
 ): GraphqlQuery | null {
-  // Name of the first field inside the braces of the operation.
+  // The name of the first field inside the operation's braces.
   const field = /\{\s*(\w+)/.exec(query)?.[1];
   if (field === "viewer") return { field };
   if (field !== "project" && field !== "upsertModel") return null;

@@ -1,12 +1,12 @@
-// Handles times with microseconds, as Python clients send them, because a Date has only milliseconds.
+// Handles times with microseconds, which Python clients send. A Date has only milliseconds.
 
 const isoPattern = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:\.(\d+))?(Z|[+-]\d\d:?\d\d)?$/i;
 
 /**
- * Returns a time in UTC with six fractional digits. Such texts sort like the times. A time without a time zone is taken
- * as UTC.
+ * Returns a time in UTC with six fractional digits, so that texts sort like the times. If the time zone is missing,
+ * assumes UTC.
  *
- * @param text time that `Date.parse` accepts; only ISO 8601 keeps its microseconds
+ * @param text time that `Date.parse` accepts; microseconds are kept only for ISO 8601
  */
 export function utcMicroseconds(text: string): string {
   const match = isoPattern.exec(text);

@@ -45,7 +45,7 @@ export const objectPublishSchema = Type.Object(
   { title: "WeaveObjectCreateReq" },
 );
 
-/** Characters that names of objects may have, because the names are part of references. */
+/** Characters that an object's name may have. They are restricted, because names are part of references. */
 const namePattern = /^[\p{L}\p{N}_.-]+$/u;
 
 export const objectPublishForm: BodyForm<typeof objectPublishSchema> = {
@@ -195,10 +195,7 @@ export const objectSchema = Type.Object(
 export const objectReadAnswerSchema = Type.Object({ obj: objectSchema });
 export const objectQueryAnswerSchema = Type.Object({ objs: Type.Array(objectSchema) });
 
-/**
- * Returns a published object as JSON. Its content is written exactly as it is stored, so that numbers keep their
- * notation.
- */
+/** Returns a published object as JSON. Inserts its stored content unchanged, so that numbers keep their notation. */
 export function objectText(object: PublishedObject, withValue: boolean): string {
   const about = {
     project_id: object.projectId,

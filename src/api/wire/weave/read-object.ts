@@ -30,7 +30,7 @@ export function readPublishedObject(bytes: Buffer, limits: BodyLimits): Checked<
     value: { obj },
     ignored,
   } = readForm(objectPublishForm, body, (findings) => checkSpec(content, value.length, findings));
-  // The number of characters is the number of bytes, because canonical text is ASCII.
+  // Canonical text is ASCII, so its number of characters is its number of bytes.
   if (value.length > contentBytesMax) throw tooLarge(value.length);
   const { base, leaf } = classesOf(content);
   return {
@@ -49,8 +49,8 @@ export function readPublishedObject(bytes: Buffer, limits: BodyLimits): Checked<
 }
 
 /**
- * Returns the object's content, with numbers as the client wrote them. If the content has no class, the class in the
- * request field `builtin_object_class` is added to it.
+ * Returns the object's content, with numbers as the client wrote them. Adds the class in the field
+ * `builtin_object_class` if the content has no class.
  */
 function contentOf(body: ExactJson | undefined): ExactJson {
   const obj = body !== undefined && isExactObject(body) ? body["obj"] : undefined;
@@ -61,8 +61,8 @@ function contentOf(body: ExactJson | undefined): ExactJson {
 }
 
 /**
- * Adds faults for an annotation spec whose field schema is invalid, because annotations could not be checked against
- * it. The spec's length is limited, because other requests wait while a spec is read.
+ * Adds faults for an annotation spec whose field schema is invalid: annotations could not be checked against it. Limits
+ * the spec's length, because other requests wait while a spec is read.
  */
 function checkSpec(content: ExactJson, length: number, findings: Findings): void {
   if (classesOf(content).base !== specClass) return;

@@ -129,7 +129,7 @@ export function readTable(bytes: Buffer, limits: BodyLimits): Checked<TableInput
 }
 
 /**
- * Reads a request that publishes a table and identifies the table's rows by their digests.
+ * Reads a request that publishes a table whose rows are given by their digests.
  *
  * @throws ServiceError `invalid` with every fault
  */
@@ -159,7 +159,7 @@ function rowsIn(body: ExactJson | undefined): readonly ExactJson[] {
   return rows !== undefined && isExactList(rows) ? rows : [];
 }
 
-/** Returns a table's row as JSON. Its content is written exactly as it is stored. */
+/** Returns a table's row as JSON, with its stored content unchanged. */
 export function rowText({ digest, value, index }: IndexedRow): string {
   return `{"digest":${JSON.stringify(digest)},"original_index":${index},"val":${value}}`;
 }

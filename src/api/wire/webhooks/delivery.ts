@@ -1,4 +1,4 @@
-// API format of the deliveries of a webhook's events, and of requests to send them again.
+// API format of deliveries, which send a webhook's events to its receiver, and of requests to repeat them.
 import { Type } from "typebox";
 import {
   type Delivery,
@@ -50,7 +50,7 @@ export const webhookReplayForm = creation("WebhookReplay", replayRows, {
   },
 });
 
-/** Returns the deliveries that a checked request selects: one by its id, or all that have failed since a time. */
+/** Returns which deliveries a checked request selects: one by its id, or all that have failed since a time. */
 export function replayed({ deliveryId, failedSince }: ReadValues<typeof replayRows>) {
   return deliveryId === null ? { failedSince: failedSince ?? new Date(0) } : { deliveryId };
 }

@@ -1,4 +1,5 @@
-// Writes the body of an event for a receiver. It has `type`, `timestamp` and `data`, as Standard Webhooks recommends.
+// Formats an event as the body of a request to a receiver. The body has `type`, `timestamp` and `data`, as Standard
+// Webhooks recommends.
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import type { LearningCycle } from "../../../base/domain/learning/learning-cycle.ts";
 import type { TrainingJob } from "../../../base/domain/job.ts";
@@ -11,7 +12,7 @@ type Told = Pick<Delivery, "type" | "createdAt">;
 /**
  * Returns the body of an event about feedback.
  *
- * @param records records of the event that still exist; records purged since then are missing
+ * @param records the event's records; those that were purged since the event are missing
  */
 export function feedbackEventText(
   event: Told,

@@ -1,8 +1,8 @@
-// Storage of an archive: a folder (`folder-place`) or a bucket (`bucket-archive-place`). Paths are relative and use
-// forward slashes.
+// Storage of an archive: a folder (`folder-place`) or a bucket (`bucket-archive-place`). All paths are relative and
+// have forward slashes.
 
 export interface ArchivePlace {
-  /** Path of the folder or URL of the bucket; messages put it before a file's path. */
+  /** Path of the folder, or URL of the bucket. In messages it precedes a file's path. */
   readonly name: string;
   /** Creates the folder if it does not exist; does nothing for a bucket. */
   make(): Promise<void>;
@@ -22,7 +22,7 @@ export interface ArchivePlace {
   write(path: string, text: string): Promise<void>;
   /** Removes a file, or everything below a path; does nothing if there is none. */
   remove(path: string): Promise<void>;
-  /** Flushes all changes so far, so that they survive a power failure. */
+  /** Flushes all changes made so far. They then survive a power failure. */
   flush(): Promise<void>;
 }
 

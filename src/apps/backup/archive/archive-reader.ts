@@ -31,7 +31,8 @@ export interface ArchiveReader {
 }
 
 /**
- * Maximum size of a manifest in bytes. A manifest lists at most some hundred tables and faults, so it is much smaller.
+ * Maximum size of a manifest in bytes. Real manifests are much smaller, since they list at most some hundred tables and
+ * faults.
  */
 const manifestBytesMax = 1 << 26;
 

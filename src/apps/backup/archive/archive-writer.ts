@@ -1,4 +1,5 @@
-// Writes an archive: first its files and the list of their hashes, then, after flushing them, the manifest.
+// Writes an archive: first its files and the list of their hashes. The manifest is written only after these have been
+// flushed.
 import { createHash, type Hash } from "node:crypto";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { ArchiveFile, ArchivePlace } from "./archive-place.ts";
@@ -59,7 +60,7 @@ export class ArchiveWriter {
     return sha256;
   }
 
-  /** Writes the manifest, without which the archive is not valid, and removes the marker of an unfinished archive. */
+  /** Writes the manifest, which makes the archive valid, and removes the marker of an unfinished archive. */
   async finish(content: ArchiveContent): Promise<Manifest> {
     await this.#sums.close();
     await this.#place.flush();
@@ -83,7 +84,7 @@ export class ArchiveWriter {
 }
 
 /**
- * Removes all files of an archive. The marker of an unfinished archive is removed last, so that the next attempt can
+ * Removes all files of an archive. Removes the marker of an unfinished archive last, so that the next attempt can
  * continue an interrupted removal.
  */
 async function removeAll(place: ArchivePlace): Promise<void> {

@@ -6,11 +6,11 @@ import { BucketUpload } from "../../../store/artifacts/s3/bucket-upload.ts";
 import { notFound, ServiceError } from "../../../base/domain/service-error.ts";
 import type { ArchivePlace } from "./archive-place.ts";
 
-/** Size in bytes of the parts in which files are read and uploaded; each is in memory as a whole. */
+/** Size in bytes of the parts in which files are read and uploaded. Each part is in memory as a whole. */
 const partBytes = 1 << 24;
 /**
- * Maximum number of keys that are listed to find out whether the bucket is empty. One page is enough for this, and some
- * stores paginate incorrectly.
+ * Maximum number of keys to list in order to find out whether the bucket is empty. Small enough for a single page,
+ * because some stores paginate incorrectly.
  */
 const listedMax = 1000;
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { otherThanFile } from "../../../base/domain/transient-errors/plain-file.ts";
 
 export interface FoundFile {
-  /** Path relative to the folder, with forward slashes; empty if the listed path itself is a file. */
+  /** Path relative to the listed folder, with forward slashes; empty if the listed path is itself a file. */
   readonly name: string;
   readonly bytes: number;
   /** Description of an entry that is not a plain file, such as "a named pipe"; null for a plain file. */

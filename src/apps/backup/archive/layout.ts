@@ -1,12 +1,12 @@
-// Paths in an archive. An archive can come from an untrusted source, so each path is checked to stay inside the
-// archive.
+// Paths in an archive. Since an archive may come from an untrusted source, each path is checked: it must not lead
+// outside the archive.
 import { invalid } from "../../../base/domain/service-error.ts";
 
 export const manifestName = "manifest.json";
 export const sumsName = "SHA256SUMS";
 /**
- * Marker file of an unfinished archive. Without it, the files of an interrupted backup could not be distinguished from
- * the user's own files.
+ * Name of a file that marks an unfinished archive. Without it, nothing would distinguish the files of an interrupted
+ * backup from the user's own files.
  */
 export const unfinishedName = ".unfinished-archive";
 
@@ -25,12 +25,12 @@ export function tablePath(table: string): string {
   return `${databaseFolder}/${table}.jsonl.gz`;
 }
 
-/** Returns true if the path is that of a table's file. */
+/** True if the file at this path contains rows of a table. */
 export function isOfDatabase(path: string): boolean {
   return path.startsWith(`${databaseFolder}/`);
 }
 
-/** Returns the key of the artifact that a file belongs to. */
+/** Returns the key of the artifact to which the file at this path belongs. */
 export function keyOf(path: string): string {
   const parts = path.split("/");
   return parts.slice(0, partsOfKey[parts[0]] ?? parts.length).join("/");

@@ -1,5 +1,5 @@
-// The manifest of an archive, `manifest.json`: what was copied, the tables, and the faults found while copying. It is
-// written last, so a folder without a manifest is not an archive.
+// The manifest of an archive, `manifest.json`. It describes what was copied, lists the tables, and lists faults found
+// while copying. It is written last, so a folder without a manifest is not an archive.
 import { createHash } from "node:crypto";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { TableColumns } from "../../../base/domain/backup/tables.ts";
