@@ -1,4 +1,4 @@
-// Lines of text, packed into buffers that threads can transfer to each other without copying.
+// Lines of text, packed into buffers. Threads can transfer the buffers to each other without copying them.
 import { outlinesOf } from "../../base/domain/summaries/outline-group.ts";
 import type { TrajectoryOutline } from "../../base/domain/summaries/trajectory-outline.ts";
 import type { TrajectoryGroup } from "../../base/domain/trajectory.ts";
@@ -39,7 +39,7 @@ export class LinePacker {
   }
 }
 
-/** Iterates over the lines, and decodes one buffer at a time. The result can be iterated more than once. */
+/** Iterates over the lines, and decodes only one buffer at a time. The result can be iterated repeatedly. */
 export function linesIn(packs: PackedLines): Iterable<string> {
   return {
     *[Symbol.iterator]() {
@@ -58,7 +58,7 @@ export class OutlinePacker {
   /**
    * Adds the summaries of a group's trajectories.
    *
-   * @param partCount number of lines that the group takes in stored form
+   * @param partCount number of lines of the group in its stored form
    */
   add(group: TrajectoryGroup, partCount: number): void {
     const place = { part: this.#part, groupIndex: this.#groupIndex };

@@ -1,4 +1,4 @@
-// API format of cursor pages: the query of a request for a list, and the list in the answer.
+// API format of lists that are returned in pages: the query of a request, and the page in the answer.
 import { Type, type Static, type TSchema } from "typebox";
 import type { NumberedPage, Page, PageRequest } from "../../base/domain/page.ts";
 
@@ -30,7 +30,7 @@ type PageQuery = Static<typeof pageQuerySchema>;
  * @param order order that applies if the query does not set one
  */
 export function pageRequest(query: PageQuery, order: PageRequest["order"]): PageRequest {
-  // An empty page has an empty `last_id`, which clients send back as their next cursor.
+  // An empty page has an empty `last_id`, and clients send that back as their next cursor.
   const after = query.after === "" ? undefined : query.after;
   return { after: after ?? null, limit: query.limit ?? 20, order: query.order ?? order };
 }
@@ -62,7 +62,8 @@ export async function pageAnswer<Item extends { readonly id: string }>(
 }
 
 /**
- * Converts a page of numbered items to an answer. The cursors are numbers, which remain valid when items are deleted.
+ * Converts a page of numbered items to an answer. Its cursors are numbers, which remain valid even when items are
+ * deleted.
  */
 export function numberedPageBody<Item extends { readonly number: number }>(
   { items, last, hasMore }: NumberedPage<Item>,

@@ -1,5 +1,5 @@
-// Reads the body of a request that logs trajectories: the groups in the form in which they are stored, and the values
-// for their metrics.
+// Reads the body of a request that logs trajectories. Returns the groups in their stored form, and the values for their
+// metrics.
 import { Type } from "typebox";
 import { nullable } from "./nullable.ts";
 import { LogSummarizer, type LogSummary } from "../../train/trajectories/log-summary.ts";
@@ -62,9 +62,9 @@ export const loggedSchema = Type.Object(
 
 export interface ReadLog {
   readonly split: string;
-  /** Step of the version to which the trajectories belong; null if the body does not contain it. */
+  /** Step of the version to which the trajectories belong; null if the body has none. */
   readonly step: number | null;
-  /** Model id in the body, where clients repeat the id from the URL's path; null if absent. */
+  /** Model id in the body, which repeats the id in the URL's path; null if absent. */
   readonly modelId: string | null;
   readonly summary: LogSummary;
   /** Trajectory groups in stored form. */

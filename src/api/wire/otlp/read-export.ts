@@ -22,9 +22,9 @@ export interface ExportForm {
   readonly isCompressed: boolean;
   /** Maximum size in bytes of the decompressed body. */
   readonly bytesMax: number;
-  /** Entity of projects that are named after a service. */
+  /** Entity of projects whose names come from a service. */
   readonly entity: string;
-  /** Project of all spans; null if each span's service names it. */
+  /** Project of all spans; null if each span's service determines the project. */
   readonly projectId: string | null;
 }
 
@@ -43,7 +43,7 @@ const decodedValuesMax = 2_000_000;
 /**
  * Reads the spans of an export.
  *
- * @throws ServiceError `too_large` for a body or a number of spans beyond the limits; `invalid` for a malformed body
+ * @throws ServiceError `too_large` if the body or the number of spans exceeds its limit; `invalid` for a malformed body
  */
 export function readExport(bytes: Buffer, limits: BodyLimits, form: ExportForm): ReadExport {
   const { spans, rejected } = readSpans(
@@ -73,7 +73,7 @@ function decode(bytes: Buffer, limits: BodyLimits, { encoding }: ExportForm): Js
   return readProtobuf(bytes, decodeLimits);
 }
 
-/** Decompresses a body, but not beyond the limit, since a small body can become very large. */
+/** Decompresses a body, but stops at the limit, since a small body can expand to any size. */
 function inflate(bytes: Buffer, { bytesMax }: ExportForm): Buffer {
   try {
     return gunzipSync(bytes, { maxOutputLength: bytesMax });
@@ -122,14 +122,17 @@ function callOf(span: Span, form: ExportForm): CallInput {
   };
 }
 
-/** Returns nanoseconds since 1970 as UTC with microseconds. */
+/** Converts nanoseconds since 1970 to a UTC time with microseconds. */
 function timeOf(nanos: bigint): string {
   const seconds = new Date(Number(nanos / 1_000_000n)).toISOString().slice(0, 19);
   const microseconds = (nanos / 1000n) % 1_000_000n;
   return `${seconds}.${String(microseconds).padStart(6, "0")}Z`;
 }
 
-/** Returns feedback with ids derived from its content, so that a repeated export adds nothing. */
+/**
+ * Converts a span's evaluations to feedback. Its ids are derived from its content, so that a repeated export adds
+ * nothing.
+ */
 function evaluations(span: Span, form: ExportForm): readonly FeedbackInput[] {
   const projectId = projectOf(span, form);
   return evaluationsOf(span).map(({ name, payload }) => {

@@ -1,13 +1,13 @@
-// Converts scores and evaluations that tracing programs send to feedback.
+// Converts scores and evaluations from tracing programs to feedback.
 import type { JsonObject } from "../../../base/domain/text/json.ts";
 import type { FeedbackInput } from "../../../judge/feedback/check-content.ts";
 
 interface Score {
   readonly id: string | null;
   readonly projectId: string;
-  /** Id of the judged span, or of the judged trace. */
+  /** Id of the span or trace that is judged. */
   readonly target: string;
-  /** Beginning of the feedback type, before the score's name. */
+  /** First part of the feedback type; the score's name follows it. */
   readonly kind: string;
   readonly name: string;
   readonly payload: JsonObject;

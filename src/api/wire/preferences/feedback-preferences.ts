@@ -107,8 +107,7 @@ function checkPath(corrections: unknown, findings: Findings): void {
 }
 
 /**
- * Adds a fault for a setting that the loss cannot use. KTO cannot use a margin, and a loss that compares pairs cannot
- * use a threshold.
+ * Adds a fault for a setting that the loss cannot use: a margin for KTO, or a threshold for a loss that compares pairs.
  */
 function checkComparison(
   { config, margin_min: margin, threshold }: Readonly<Record<string, unknown>>,
@@ -134,7 +133,7 @@ function checkComparison(
 /**
  * Converts a checked body to the domain's form.
  *
- * @param rule rule in the body, or the stored rule that the body names; null if it has neither
+ * @param rule the rule in the body, or the stored rule with the name in the body; null if there is neither
  */
 export function toPreferenceOrder(
   {

@@ -14,7 +14,7 @@ import { foreignOptions, foreignProperties, refuseForeign } from "../training/fo
 const defaults = resolvePreferenceConfig({});
 const simpo = resolvePreferenceConfig({ loss: "simpo" });
 
-/** Maximum values of settings. Greater numbers are probably mistakes. */
+/** Maximum values of settings. Larger numbers are probably mistakes. */
 const [batchMax, epochsMax, numberMax] = [100_000, 1000, 1e6];
 
 const aboveZero = Type.Number({ exclusiveMinimum: 0, maximum: numberMax });
@@ -129,12 +129,12 @@ type ConfigBody = Static<typeof preferenceConfigForm>;
 
 const knownFields: readonly string[] = Object.keys(preferenceConfigForm.properties);
 
-/** Returns the names of the settings that were sent but are unknown. */
+/** Returns the names of settings in the request that are unknown. */
 export function preferenceKeysNotApplied(config: object): readonly string[] {
   return Object.keys(config).filter((key) => !knownFields.includes(key));
 }
 
-/** Settings that only some losses use. Other losses accept only the value `plain`, which has no effect. */
+/** Settings that only some losses use. For other losses, only the value `plain` is accepted, which has no effect. */
 const lossOptions: Readonly<
   Record<string, { readonly losses: readonly unknown[]; readonly plain: unknown }>
 > = {
@@ -151,8 +151,7 @@ export function checkPreferenceConfig(config: unknown, findings: Findings): void
   refuseForeign(config, foreignOptions.preference, findings, { place: "config" });
   if (!isObject(config)) return;
   const { loss: given, epochs: first, num_epochs: second, batch_size: size } = config;
-  // The check against the schema has already reported an unknown loss. There are no rules for such a loss, so nothing
-  // is checked here.
+  // The check against the schema has already reported an unknown loss. No rules below concern such a loss.
   const name = typeof given === "string" ? given : defaults.loss;
   for (const [option, { losses, plain }] of Object.entries(lossOptions)) {
     const value = config[option] ?? null;

@@ -1,5 +1,5 @@
-// API format of a request that creates a preference job. The preferences are in the body, or in a file stored on this
-// server.
+// API format of a request that creates a preference job. The preferences are in the body, or in a file that is stored
+// on this server.
 import { Type } from "typebox";
 import type { PreferenceConfig } from "../../../base/domain/preferences/preference-config.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -55,7 +55,7 @@ export const preferenceJobForm: BodyForm<typeof creationSchema> = {
 
 export interface ReadPreferenceJob extends StoredPreferences {
   readonly modelId: string;
-  /** Id or URL of the file of preferences; null if the body has them. */
+  /** Id or URL of the file with the preferences; null if they are in the body. */
   readonly fileUrl: string | null;
   readonly config: PreferenceConfig;
   readonly configNotApplied: readonly string[];
@@ -107,16 +107,16 @@ function readInline(
   return reader.stored;
 }
 
-/** True if a body asks for the loss KTO, which accepts single answers. The body need not be checked yet. */
+/** True if a body selects the loss KTO, which accepts single answers. The body may be unchecked. */
 function takesSingles(body: unknown): boolean {
   const config = isObject(body) ? body["config"] : null;
   return isObject(config) && config["loss"] === "kto";
 }
 
 /**
- * If the loss compares two answers, refuses a file in which a preference has only one.
+ * Refuses a file with a single answer if the loss compares two answers.
  *
- * @throws ServiceError `invalid` with the first single answer
+ * @throws ServiceError `invalid` with the first preference that has only one answer
  */
 export function requirePairs(
   { loss }: Pick<PreferenceConfig, "loss">,

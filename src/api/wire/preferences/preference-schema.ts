@@ -1,5 +1,5 @@
-// Schema of a preference. It accepts the names that clients use: TRL's columns, with texts or with messages, and
-// OpenAI's fields.
+// Schema of a preference. It accepts the field names of two kinds of clients: TRL's columns, with texts or messages,
+// and OpenAI's fields.
 import { Type } from "typebox";
 import { exampleMessageSchema } from "../supervised/example-messages.ts";
 import { nullable } from "../nullable.ts";
@@ -14,10 +14,7 @@ const asked = Type.Array(exampleMessageSchema, {
   description: "Messages of the prompt, oldest first.",
 });
 
-/**
- * Schema for items that are either messages or recorded Choices. `readPreference` determines which of the two an item
- * is.
- */
+/** Schema for items that are messages or recorded Choices. `readPreference` determines which one an item is. */
 const messageOrChoice = Type.Object(
   {
     ...exampleMessageSchema.properties,

@@ -1,5 +1,5 @@
-// Reads preferences one by one, from a list in a body or from a file with one per line. It converts them to the form in
-// which they are stored.
+// Reads preferences one by one, and converts them to their stored form. They come from a list in a body, or from a file
+// with one per line.
 import { foldedLine } from "../../../base/domain/text/folded-lines.ts";
 import { newFindings, refuseFaults, type Findings } from "../../../base/validation/findings.ts";
 import type { BodyLimits } from "../body-limits.ts";
@@ -10,11 +10,11 @@ import { readPreference } from "./read-preference.ts";
 export interface StoredPreferences {
   readonly lines: PackedLines;
   readonly preferenceCount: number;
-  /** Index of the first preference that has only one answer, which only KTO accepts; null if all have two. */
+  /** Index of the first preference with a single answer, which only KTO accepts; null if all have two. */
   readonly firstSingle: number | null;
 }
 
-/** Checks preferences one by one. As long as there is no fault, it also packs them for storage. */
+/** Checks preferences one by one. Also packs them for storage until the first fault. */
 export class PreferenceReader {
   readonly #findings: Findings;
   readonly #takesSingles: boolean;
@@ -54,14 +54,14 @@ export class PreferenceReader {
 }
 
 /**
- * Request field at which the faults of a file are reported. A job names the file in `file_id`; an upload has the file
- * in a form field.
+ * Request field in which the faults of a file are reported. A job gives the file's id in `file_id`, while an upload
+ * contains the file in a form field.
  */
 const fileFields = { "preference file": "file_id", "uploaded file": "file" } as const;
 
 /**
- * Reads a file of preferences, each of which is one line of JSON. The caller must check that the job's loss accepts
- * single answers.
+ * Reads a file that has one preference per line, as JSON. The caller must check that the job's loss accepts single
+ * answers.
  *
  * @throws ServiceError `invalid` with every fault and the line of each
  */
@@ -81,7 +81,7 @@ export function readPreferenceFile(
   return reader.stored;
 }
 
-/** True if a file's line, parsed as JSON, is a preference; false if it is a conversation. */
+/** True if the parsed line of a file is a preference; false if it is a conversation. */
 export function isPreference(value: unknown): boolean {
   const fields = ["chosen", "rejected", "completion", "preferred_output", "non_preferred_output"];
   return typeof value === "object" && value !== null && fields.some((field) => field in value);

@@ -1,5 +1,5 @@
-// Converts a preference to the form in which it is stored, and finds its faults. The preference may have any of the
-// names that clients use.
+// Converts a preference to its stored form, and finds its faults. Its fields may have any of the names that clients
+// use.
 import { isDeepStrictEqual } from "node:util";
 import type { TSchema } from "typebox";
 import type { AnswerMessages, PreferenceExample } from "../../../base/domain/preferences/preference.ts";
@@ -11,10 +11,10 @@ import { isObject, report, type Findings } from "../../../base/validation/findin
 import { checkExampleMessage } from "../supervised/example-messages.ts";
 import { preferenceSchema } from "./preference-schema.ts";
 
-/** The type TSchema hides the types of the members, because this module reads them under several names. */
+/** The type TSchema hides the types of the members: this module reads them under several names. */
 const schema: TSchema = preferenceSchema;
 
-/** Prompt or answer of a preference, as the client sent it: a list of messages, or a Choice as the only item. */
+/** Prompt or answer of a preference, as the client sent it: a list of messages, or a single Choice. */
 interface Part {
   readonly field: string;
   /** True if the client sent a text instead of messages. */
@@ -24,14 +24,14 @@ interface Part {
   readonly placeOf: (index: number) => readonly string[];
 }
 
-/** Names that clients use for the prompt and the answers. A preference has each of them under exactly one name. */
+/** Names that clients use for the prompt and for each answer. A preference may use only one of the names for each. */
 const promptFields = ["prompt", "messages", "input"] as const;
 const answerFields = {
   chosen: ["chosen", "preferred_output"],
   rejected: ["rejected", "non_preferred_output"],
 } as const;
 
-/** Fields of a preference that have a meaning. All others are stored in `extra`. */
+/** Fields of a preference that the server understands. All others are stored in `extra`. */
 const ownFields: readonly string[] = [
   ...promptFields,
   ...answerFields.chosen,
@@ -87,8 +87,8 @@ interface Answers {
 }
 
 /**
- * Returns the prompt or answer, which the preference may have under any of the names in `fields`; null if it has none
- * of them. Adds a fault if it has two.
+ * Returns the prompt or answer that the preference has under one of the names in `fields`; null if there is none. Adds
+ * a fault if it has two of them.
  */
 function onlyOne(value: Value, fields: readonly string[], findings: Findings): Part | null {
   const [field, second] = fields.filter((name) => (value[name] ?? null) !== null);
@@ -117,7 +117,7 @@ function partOf(field: string, value: unknown): Part {
   if (field === "input" && isObject(value) && Array.isArray(value["messages"]))
     return part(value["messages"], (index) => [field, "messages", String(index)]);
   if (!isObject(value) || !isChoice(value) || hasTokens(value)) return part([value], () => [field]);
-  // Training uses the text of a Choice without recorded tokens, as it does for a message.
+  // A Choice without recorded tokens is trained by its text, like a message.
   return part([value["message"]], () => [field, "message"]);
 }
 
@@ -159,8 +159,8 @@ function requireAnswers({ chosen, rejected }: Answers, takesSingles: boolean, fi
 }
 
 /**
- * Splits two answers that are whole conversations. The messages with which both conversations begin (but never the last
- * message of either) are removed from both and returned as the prompt.
+ * Finds the prompt if both answers are whole conversations: the messages with which both begin. Removes them from both
+ * answers, but never removes an answer's last message.
  */
 function sharedBeginning(answers: Answers, findings: Findings): Part | null {
   const { chosen, rejected } = answers;
@@ -185,7 +185,7 @@ function sharedBeginning(answers: Answers, findings: Findings): Part | null {
   return { ...chosen, items: chosen.items.slice(0, length) };
 }
 
-/** Adds faults of an answer. It must end with a message of the assistant, on which the model is trained. */
+/** Adds faults of an answer. It must end with an assistant message, which is trained. */
 function checkAnswer({ field, isText, items, placeOf }: Part, findings: Findings): void {
   const last = items.at(-1);
   if (isObject(last) && isChoice(last)) return checkChoice(last, findings, placeOf(items.length - 1));
@@ -201,7 +201,7 @@ function checkAnswer({ field, isText, items, placeOf }: Part, findings: Findings
 }
 
 function checkChoice(choice: Value, findings: Findings, place: readonly string[]): void {
-  // Safe cast: parsed from JSON. The model's vocabulary size is unknown here, so unknown token ids are no faults;
+  // Safe cast: parsed from JSON. The vocabulary of the model is unknown here, so unknown token ids are not reported;
   // training drops them.
   for (const fault of choiceFaults(choice as JsonObject, null))
     report(findings, "value_error", `Value error, ${fault.message}`, ...place, ...fault.place);

@@ -1,5 +1,5 @@
-// API format of a recorded completion: its summary, the prompt as sent, the sampling parameters, and each choice as
-// answered. The recorded messages with one choice appended are a trajectory that can be sent for training.
+// API format of a recorded completion: its summary, the prompt as it was sent, the sampling parameters, and each choice
+// as it was answered. The recorded messages together with one choice are a trajectory that can be sent for training.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Type } from "typebox";
 import type { CallFeedback, StoredCompletion } from "../../../base/domain/recordings/completion-store.ts";
@@ -77,8 +77,8 @@ export const recordedSchema = Type.Object(
 );
 
 /**
- * Yields the JSON of a recorded completion in pieces. Other work can run between choices, because the JSON has about a
- * hundred characters for each token.
+ * Yields the JSON of a recorded completion in pieces. It has about a hundred characters per token, so other work may
+ * run between the choices.
  */
 export async function* recordedText(
   stored: StoredCompletion,
@@ -125,8 +125,8 @@ function* logprobsText(
   for (let start = 0; start < logprobs.length; start += entriesMax) {
     const entries = logprobs.slice(start, start + entriesMax).map(({ logprob, bytes }, place) =>
       JSON.stringify(
-        // The entry identifies its token by id, because two tokens may have the same text. Answers of trained models do
-        // the same.
+        // Identifies the token by its id, because two tokens may have the same text. Answers of trained models do this
+        // too.
         tokenEntry({ tokenId: ids[start + place] ?? 0, text: "", logprob, bytes, alternatives: [] }, true),
       ),
     );
@@ -135,7 +135,7 @@ function* logprobsText(
   yield "]}}";
 }
 
-/** Returns the recorded prompt, under the names that it has in a request. */
+/** Returns the recorded prompt under the field names of a request. */
 function promptBody(prompt: RecordedPrompt | null): object {
   const conversation = prompt?.kind === "conversation" ? prompt : null;
   return {

@@ -1,5 +1,5 @@
-// API format of lists of recorded completions: stored chat completions as in OpenAI's API, with additional data that
-// this server records.
+// API format of lists of recorded completions. Their items are stored chat completions as in OpenAI's API, with
+// additional data that this server records.
 import { Type, type Static } from "typebox";
 import { callReference } from "../../../base/domain/recordings/call-reference.ts";
 import type {
@@ -62,8 +62,8 @@ const ofRequest = Type.String({
 });
 
 /**
- * Query of the routes whose URL contains the request id of a completion. `project` is required if completions of
- * several projects have this id.
+ * Query of the routes with a completion's request id in the URL. `project` is required if completions of several
+ * projects have this id.
  */
 export const callQuerySchema = Type.Object({ project: Type.Optional(ofRequest) });
 
@@ -81,7 +81,7 @@ export function withMetadata(query: Readonly<Record<string, unknown>>): Readonly
     const name = /^metadata\[(.*)\]$/s.exec(field)?.[1];
     if (name === undefined && field !== "metadata") others.push([field, value]);
     else if (name !== undefined && typeof value === "string") metadata.push([name, value]);
-    // A parameter `metadata` with an empty value is accepted, because clients send it for a null filter.
+    // Accepts a parameter `metadata` with an empty value, because clients send it for a null filter.
     else if (value !== "") throw otherMetadata(field);
   }
   return { ...Object.fromEntries(others), metadata: Object.fromEntries(metadata) };
@@ -95,7 +95,7 @@ function otherMetadata(field: string): ServiceError {
   });
 }
 
-/** Returns the filters that a query describes, except those for model, entity and project. */
+/** Returns the filters in a query, except those on model, entity and project. */
 export function storedFilter(
   query: Static<typeof storedQuerySchema>,
 ): Omit<CompletionFilter, "entity" | "projectId" | "modelId"> {
@@ -116,7 +116,7 @@ function feedbackIn(text: string): CompletionFilter["feedback"] {
   return text === "any" || text === "none" ? { kind: text } : { kind: "type", type: text };
 }
 
-/** Answer fields that every answer about a recorded completion has. */
+/** Fields of every answer about a recorded completion. */
 export const summaryAnswer = answerOf<ListedCompletion>()(null, {
   id: [
     Type.String({ description: "Id of the completion: `chatcmpl-` followed by the request's id." }),
@@ -226,7 +226,7 @@ const storedMessageSchema = Type.Object(
 
 export const messagePageSchema = pageSchema(storedMessageSchema);
 
-/** Returns the messages that the recorded request sent, each with an id; empty for a text completion. */
+/** Returns the messages of the recorded request, each with an id; empty for a text completion. */
 export function storedMessages({ requestId, content }: StoredCompletion): readonly { readonly id: string }[] {
   const { prompt } = content ?? {};
   const messages = prompt?.kind === "conversation" ? prompt.messages : [];

@@ -9,7 +9,7 @@ type Tool = NonNullable<ResponsesRequestBody["tools"]>[number];
  * Returns the body of the equivalent chat request.
  *
  * @param messages result of `inputMessages` for the body
- * @param tools tools of the body that the model sees
+ * @param tools those tools of the body that the model sees
  */
 export function chatBody(
   body: ResponsesRequestBody,
@@ -49,7 +49,10 @@ function toolChoice(choice: NonNullable<ResponsesRequestBody["tool_choice"]> | n
   return { type, [type]: { name } };
 }
 
-/** Returns an allowed tool in the form of a chat request, in a list; empty for a type of tool that no model sees. */
+/**
+ * Converts an allowed tool to the form of a chat request. Returns it in a list, which is empty for a type of tool that
+ * models do not see.
+ */
 function allowedTool(tool: object): readonly object[] {
   const { type, name } = { type: "function", name: undefined, ...tool };
   return isShownType(type) ? [{ type, [type]: { name } }] : [];
@@ -72,7 +75,7 @@ function responseFormat(format: Format | null): object | null {
 }
 
 /**
- * Returns the chat request's fields for log-probabilities, which are off for any model unless requested. Token ids are
+ * Returns the chat request's fields for log-probabilities. They are off for every model unless requested. Token ids are
  * always off, because the Responses API has no field for them.
  */
 function logprobs({ include, top_logprobs: count }: ResponsesRequestBody): object {

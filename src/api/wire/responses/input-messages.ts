@@ -1,5 +1,5 @@
-// Converts the items of a conversation to chat messages. Thoughts, text and calls of one assistant turn become one
-// message. It records the path in the body from which each message came.
+// Converts the items of a conversation to chat messages. The thoughts, text and calls of one assistant turn become one
+// message. Records for each message from which path in the body it came.
 import type { ResponsesRequestBody } from "./responses-request.ts";
 
 type Item = Exclude<ResponsesRequestBody["input"], string>[number];
@@ -9,7 +9,7 @@ type Place = readonly string[];
 /** Paths in the client's body from which a chat message was built. */
 export interface MessageOrigin {
   readonly place: Place;
-  /** For each tool call of the message, the path in the client's body from which it came. */
+  /** For each tool call of the message, its path in the client's body. */
   readonly callPaths: readonly Place[];
 }
 
@@ -26,7 +26,7 @@ interface OpenTurn {
   readonly callPaths: Place[];
 }
 
-/** Converts the items of a conversation to chat messages, and puts the instructions first. */
+/** Converts the items of a conversation to chat messages. The instructions become the first message. */
 export function inputMessages({
   instructions,
   input,
@@ -54,7 +54,7 @@ export function inputMessages({
       endTurn();
       add(place, { role: item.role, content: item.content });
     } else {
-      // A turn has first thoughts, then text, then calls. An item that does not follow this order begins another turn.
+      // The items of a turn come in the order thoughts, text, calls. An item out of this order begins another turn.
       if (type !== "function_call" && type !== "custom_tool_call" && isSaid(turn, type)) endTurn();
       turn = withItem(turn ?? newTurn(place), item, place);
     }
@@ -67,7 +67,7 @@ function newTurn(place: Place): OpenTurn {
   return { content: null, reasoning: "", calls: [], place, callPaths: [] };
 }
 
-/** True if the turn already has content of this type, or of a type that must come later in a turn. */
+/** True if the turn already has content of this type, or of a type that comes later in a turn. */
 function isSaid(turn: OpenTurn | null, type: string): boolean {
   if (turn === null) return false;
   const hasContent = turn.content !== null || turn.calls.length > 0;
@@ -91,7 +91,7 @@ function withItem(turn: OpenTurn, item: Item, place: Place): OpenTurn {
   return { ...turn, content: item.content, place };
 }
 
-/** Returns the thoughts of a reasoning item; if it has none, the summary of the thoughts. */
+/** Returns the thoughts in a reasoning item, or their summary if the item has no thoughts. */
 function thoughtsIn({ content, summary }: Item): string {
   const parts = Array.isArray(content) && content.length > 0 ? content : (summary ?? []);
   const texts = parts.map((part) => {

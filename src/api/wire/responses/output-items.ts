@@ -1,5 +1,5 @@
 // Builds the output items of an answer while it arrives: thoughts, a message, tool calls. At most one item is open at a
-// time. Events report each change of an item; a stream sends them, and a complete answer discards them.
+// time. Each change of an item is reported as an event; a stream sends the events, and a complete answer discards them.
 import { assert } from "../../../base/domain/assert.ts";
 import type { ChatDelta, ChatFinish, ChatLogprob, ToolCallDelta } from "../../../base/domain/chat.ts";
 import { tokenEntry } from "../chat/chat-logprobs.ts";
@@ -19,13 +19,19 @@ interface OpenItem {
   readonly logprobs: JsonList;
 }
 
-/** For each kind of call, the member of the item that has the call's text, and the prefix of the call's events. */
+/**
+ * For each kind of call: the member of the item that contains the call's text, and the prefix of the names of the
+ * call's events.
+ */
 const callTexts = {
   function_call: { member: "arguments", event: "response.function_call_arguments" },
   custom_tool_call: { member: "input", event: "response.custom_tool_call_input" },
 } as const;
 
-/** For reasoning items and messages, the type of the part that has their text, and the prefix of the part's events. */
+/**
+ * For reasoning items and messages: the type of the part that contains their text, and the prefix of the names of the
+ * part's events.
+ */
 const textParts = {
   reasoning: { part: "reasoning_text", event: "response.reasoning_text" },
   message: { part: "output_text", event: "response.output_text" },
@@ -35,15 +41,15 @@ export class OutputItems {
   readonly #requestId: string;
   readonly #hasLogprobs: boolean;
   readonly #take: TakeBytes;
-  /** Log-probabilities of tokens that have no text yet, because their text is held back or empty. */
+  /** Log-probabilities of tokens whose text has not been emitted yet, because it is held back or empty. */
   #waiting: JsonText[] = [];
   /** Items that are complete, in order. */
   readonly #done: object[] = [];
   #open: OpenItem | null = null;
 
   /**
-   * @param hasLogprobs true if messages have the log-probabilities of their tokens
-   * @param take called with the number of bytes that log-probabilities add in memory; throws if the budget is exhausted
+   * @param hasLogprobs true to include the log-probabilities of a message's tokens
+   * @param take called with the number of bytes of memory that log-probabilities add; throws if the budget is exhausted
    */
   constructor(
     requestId: string,
@@ -65,17 +71,14 @@ export class OutputItems {
     if (reasoning !== "") yield* this.#addText("reasoning", reasoning);
     if (text !== "") yield* this.#addText("message", text);
     for (const call of toolCalls) yield* this.#addCall(call);
-    // Tokens of thoughts and calls have no place in a message's text, so their log-probabilities are dropped.
+    // Drops the log-probabilities of tokens in thoughts and calls, since these tokens are not part of a message's text.
     if (text === "" && (reasoning !== "" || toolCalls.length > 0)) this.#waiting = [];
   }
 
-  /**
-   * Closes the open item, and yields the resulting events. If the answer is empty, its only item is a message without
-   * text.
-   */
+  /** Closes the open item, and yields the resulting events. An empty answer gets one item: a message without text. */
   *finish({ reason }: ChatFinish): Generator<ItemEvent> {
     if (this.#open === null && this.#done.length === 0) yield* this.#opened(this.#newItem("message", null));
-    // The last tokens may have no text, so their log-probabilities are added here to the message's text.
+    // The last tokens may have no text. Adds their log-probabilities to the message here.
     if (this.#open?.kind === "message" && this.#waiting.length > 0) yield* this.#addText("message", "");
     yield* this.#closed(reason === "length" ? "incomplete" : "completed");
   }
@@ -187,14 +190,14 @@ function isSaid(item: OpenItem): item is OpenItem & { readonly kind: keyof typeo
 }
 
 /**
- * Serializes a log-probability immediately. Otherwise all tokens that wait for their text would be serialized at once.
+ * Serializes a log-probability when it arrives. Otherwise all waiting log-probabilities would be serialized at once.
  */
 function spelled(logprob: ChatLogprob): JsonText {
   const json = JSON.stringify(tokenEntry(logprob, false));
   return new JsonText(() => json);
 }
 
-/** Returns an item in its current state. While the item is open, it is shown without its content parts. */
+/** Returns an item in its current state. An open item is shown without its content parts. */
 function itemBody(item: OpenItem, status: Status): object {
   const { kind, id, call, text } = item;
   if (isCall(item)) {

@@ -1,5 +1,5 @@
-// Converts a parsed body of the Responses API to the domain's ChatRequest. It builds the equivalent chat request and
-// reads that, so that equal fields have equal effects. Faults have the path at which the client sent the field.
+// Converts a parsed body of the Responses API to the domain's ChatRequest. Builds the equivalent chat request and reads
+// that one, so that equal fields have equal effects. Faults have the path at which the client sent the field.
 import type { ChatRequest } from "../../../base/domain/chat.ts";
 import { cut, ServiceError } from "../../../base/domain/service-error.ts";
 import { isObject } from "../../../base/validation/findings.ts";
@@ -40,11 +40,11 @@ export interface ReadResponsesRequest {
   readonly request: ChatRequest;
   readonly form: ResponsesAnswerForm;
   /**
-   * Location in the request of each field of the domain request. For messages, it is their location in the chat
-   * request, which `origins` translates to the client's request.
+   * Location in the request of each field of the domain request. A message's location is that in the chat request;
+   * `origins` translates it to the client's request.
    */
   readonly fieldPaths: FieldPaths;
-  /** Paths in the body from which the messages and tools of the chat request were built. */
+  /** For the messages and tools of the chat request, the paths in the client's body from which they were built. */
   readonly origins: SentOrigins;
   /** Sentences for the client about how the server interpreted the request. */
   readonly notices: readonly string[];
@@ -80,7 +80,7 @@ export function readResponsesRequest(
       chatBody(body, messages, tools),
       limits,
       requestId,
-      // Safe cast: `exact` has the content of the checked body, except that its numbers are as the client wrote them.
+      // Safe cast: `exact` is the checked body, except that its numbers are as the client wrote them.
       chatBody(exact as ResponsesRequestBody, messages, tools),
     );
     const { unserved } = request;
@@ -102,7 +102,7 @@ export function readResponsesRequest(
   }
 }
 
-/** Refuses lists that exceed their limits, before other code iterates over their items. */
+/** Refuses lists beyond their limits before any code iterates over their items. */
 function refuseLongLists(body: unknown, { chatMessages, chatTools }: ChatLimits): void {
   if (!isObject(body)) return;
   const faults = [
@@ -112,7 +112,7 @@ function refuseLongLists(body: unknown, { chatMessages, chatTools }: ChatLimits)
   if (faults.length > 0) throw new ServiceError({ code: "invalid", faults });
 }
 
-/** Refuses a tool choice that requires a call although the model sees no tool. */
+/** Refuses a tool choice that requires a call if the model sees no tool. */
 function refuseUnfulfillableChoice(
   { tools, tool_choice: choice }: ResponsesRequestBody,
   shown: readonly object[],
@@ -129,7 +129,7 @@ function refuseUnfulfillableChoice(
   });
 }
 
-/** Returns notices about parts of the request that have no effect, because the client may rely on them. */
+/** Returns notices about parts of the request without effect, since the client may rely on these parts. */
 function noticesOf({ tools, store, include }: ResponsesRequestBody): readonly string[] {
   const left = [...new Set((tools ?? []).map(({ type }) => type).filter((type) => !isShownType(type)))];
   const unknown = unknownIncludes(include ?? []);

@@ -1,12 +1,12 @@
-// Writes the numbered events of a streamed response: the response when it begins, its items as they arrive, and the
-// response when it ends. The last event contains the complete answer, which is the same as without a stream.
+// Writes the numbered events of a streamed response: its beginning, its items as they arrive, and its end. The last
+// event contains the complete answer, which equals an answer that is not streamed.
 import { assert } from "../../../base/domain/assert.ts";
 import type { ChatDelta, ChatFinish, ChatHeader, ChatRequest, ChatUsage } from "../../../base/domain/chat.ts";
 import { isLong, type TakeBytes } from "../json-text.ts";
 import { OutputItems, type ItemEvent } from "./output-items.ts";
 import type { RepeatedFields } from "./read-responses-request.ts";
 
-/** The request, with the fields of the request that the answer repeats. */
+/** The request, and the fields of it that the answer repeats. */
 export interface ResponseContext {
   readonly request: ChatRequest;
   readonly repeated: RepeatedFields;
@@ -18,9 +18,9 @@ export interface ResponseFailure {
 }
 
 /**
- * Returns a writer of the events of one stream. For each step, its `add` takes the step's deltas.
+ * Returns a writer for the events of one stream. Its `add` takes the deltas of one step.
  *
- * @param take called with the number of bytes that the answer adds in memory; if it throws, `add` throws the same error
+ * @param take called with the number of bytes of memory that the answer adds; if it throws, `add` throws the same error
  */
 export function responseEvents(asked: ResponseContext, header: ChatHeader, take: TakeBytes) {
   const response = new ResponseSoFar(asked, header, take);
@@ -40,19 +40,19 @@ export function responseEvents(asked: ResponseContext, header: ChatHeader, take:
 }
 
 /**
- * Returns the last event of a failed stream. It has the members of OpenAI's error events, and those of the common error
- * body.
+ * Returns the last event of a failed stream. It combines the members of OpenAI's error events with those of the usual
+ * error body.
  */
 export function responseError(body: ResponseFailure, sequenceNumber: number): object {
   const { message, param, code } = body.error;
   return { type: "error", code, message, param, ...body, sequence_number: sequenceNumber };
 }
 
-/** Returns a collector for one complete response, which is the same that {@link responseEvents} streams. */
+/** Returns a collector for one complete response. It equals the response that {@link responseEvents} streams. */
 export function wholeResponse(asked: ResponseContext, header: ChatHeader, take: TakeBytes) {
   const response = new ResponseSoFar(asked, header, take);
   return {
-    // The events are discarded, but iterating over them updates the response.
+    // Iterating over the events updates the response. The events themselves are discarded.
     add: (deltas: readonly ChatDelta[]): void => deltas.forEach((delta) => void [...response.add(delta)]),
     end: (usage: ChatUsage): object => response.end(usage).response,
   };
@@ -66,7 +66,7 @@ class ResponseSoFar {
   readonly #header: ChatHeader;
   readonly #items: OutputItems;
   #finish: ChatFinish | null = null;
-  /** Number of the answer's tokens up to the last one that belongs to thoughts. */
+  /** Number of tokens from the beginning of the answer to the end of its last thought. */
   #reasoningTokens = 0;
 
   constructor(asked: ResponseContext, header: ChatHeader, take: TakeBytes) {

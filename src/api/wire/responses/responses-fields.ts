@@ -1,5 +1,5 @@
-// Form of a request of the Responses API, with checks that a schema cannot express: required members of each type of
-// item, tool and tool choice, and supported types.
+// Form of a request of the Responses API. Also checks what a schema cannot express: which types are supported, and
+// which members each type of item, tool and tool choice requires.
 import { quoted, type Fault } from "../../../base/domain/service-error.ts";
 import { eachObject, isObject, report, type Findings } from "../../../base/validation/findings.ts";
 import type { BodyForm } from "../body.ts";
@@ -15,7 +15,7 @@ export const responsesForm: BodyForm<typeof responsesRequestSchema> = {
   moreUnserved: unservedParts,
 };
 
-/** Members that an item must have, by the item's type. Other types are not supported. */
+/** Members that an item must have, by the item's type. Types that are not listed are not supported. */
 const itemMembers: Readonly<Record<string, readonly string[]>> = {
   message: ["role", "content"],
   function_call: ["call_id", "name", "arguments"],

@@ -1,5 +1,5 @@
-// Fields of a request in OpenAI's Responses API, with type, range, default and description. A field that has a
-// counterpart in a chat request has the same meaning there. The other fields of a chat request are accepted, too.
+// Fields of a request in OpenAI's Responses API, with type, range, default and description. A field with a counterpart
+// in a chat request has the same meaning as there. All other fields of a chat request are accepted too.
 import { Type } from "typebox";
 import { anyObject, named } from "../fields/any-object.ts";
 import { is, isEmpty, never } from "../body.ts";
@@ -53,7 +53,7 @@ const itemSchema = Type.Object(
     summary: nullable(Type.Array(anyObject), {
       description: "In a reasoning item without content: the thoughts.",
     }),
-    // Items in answers have the members below. They are accepted here, because clients send such items back.
+    // Accepts members that only items in answers have, because clients send such items back.
     id: free("Accepted, but has no effect."),
     status: free("Accepted, but has no effect."),
     phase: free("Accepted, but has no effect."),

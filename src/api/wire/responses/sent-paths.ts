@@ -1,4 +1,4 @@
-// Translates paths in a chat request to paths in the request of the Responses API from which it was built.
+// Translates paths in a chat request to paths in the Responses API request from which the chat request was built.
 import type { Fault } from "../../../base/domain/service-error.ts";
 import { relocate } from "../field-paths.ts";
 import type { MessageOrigin } from "./input-messages.ts";
@@ -6,7 +6,7 @@ import { isShownType } from "./responses-request.ts";
 
 type Place = readonly string[];
 
-/** Paths in the client's request from which the parts of a chat request were built. */
+/** For the parts of a chat request, the paths in the client's request from which they were built. */
 export interface SentOrigins {
   readonly messages: readonly MessageOrigin[];
   /** For each tool of the chat request, its index in the client's request. */
@@ -64,6 +64,6 @@ export function toSentPath(location: Place, origins: SentOrigins): Place {
 function messagePath({ place, callPaths }: MessageOrigin, below: Place): Place {
   const call = below[0] === "tool_calls" ? callPaths[Number(below[1])] : undefined;
   if (call !== undefined) return [...call, ...below.slice(2).filter((name) => name !== "function")];
-  // A message that the client sent as a single text has no paths within it, so the path of the text is used.
+  // A message that is a single text has no paths within it. Faults in it get the path of the text.
   return place.length === 1 ? place : [...place, ...below];
 }

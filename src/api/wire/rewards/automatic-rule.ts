@@ -1,4 +1,4 @@
-// API format of automatic training by a reward rule: its settings in requests, and its state in answers.
+// API format of a reward rule that trains automatically: its settings in requests, and its state in answers.
 import { Type } from "typebox";
 import {
   feedbackSelection,
@@ -18,7 +18,7 @@ import {
   trainingConfigSchema,
 } from "../training/training-config.ts";
 
-/** Request fields that select the feedback for a job. */
+/** Request fields that select which feedback a job trains on. */
 export const feedbackSelectionFields = {
   filter: readBy(
     nullable(Type.Object({}, { additionalProperties: true }), {

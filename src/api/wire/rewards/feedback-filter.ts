@@ -1,4 +1,5 @@
-// Reads filters on feedback, which several kinds of bodies contain. A filter is a query in the feedback query language.
+// Reads a filter on feedback, which several kinds of request bodies may contain. It is a query in the feedback query
+// language.
 import { always, type Condition } from "../../../base/domain/feedback-query/condition.ts";
 import type { QueryLimits } from "../../../base/domain/feedback-query/query-limits.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -9,7 +10,7 @@ import { readExpression } from "../feedback/query/read-expression.ts";
  * Reads a filter on feedback. An absent filter matches every record.
  *
  * @param place path of the filter in the body
- * @throws ServiceError `invalid` with every fault of shape; `unsupported` with every operation that this server lacks
+ * @throws ServiceError `invalid` with every malformed part; `unsupported` with every operation that this server lacks
  */
 export function readFilter(
   filter: unknown,

@@ -1,4 +1,4 @@
-// API format of training jobs made from feedback: the request, the training data, and the answers left out.
+// API format of training jobs made from feedback: the request, the training data found, and the answers left out.
 import { Type } from "typebox";
 import { flag, integer, orNull as orNullField, time } from "../../../base/domain/resources/fields.ts";
 import type { FeedbackOutcome, RewardedAnswer } from "../../../base/domain/rewards/feedback-outcome.ts";
@@ -106,7 +106,7 @@ const rewardedAnswer = answerOf<RewardedAnswer>()("RewardedAnswer", {
   }),
 });
 
-/** Returns the response field with the ids of the feedback that was used for a recorded answer. */
+/** Returns the response field that lists the ids of the feedback used for a recorded answer. */
 export function feedbackIds() {
   return [
     Type.Array(Type.String(), {
@@ -136,7 +136,7 @@ const leftOutAnswer = answerOf<FeedbackOutcome["leftOut"][number]>()("LeftOutAns
   ],
 });
 
-/** A job created from feedback, or one that a dry run would have created. */
+/** A job created from feedback, or for a dry run, the job that would have been created. */
 export interface CreatedJob {
   /** Id of the job; null for a dry run, or if there was nothing to train on. */
   readonly id: string | null;
@@ -144,8 +144,8 @@ export interface CreatedJob {
 }
 
 /**
- * First fields of the response to a request that creates a training job from feedback, with rewards or with
- * preferences.
+ * First fields of the response to a request that creates a job from feedback. Jobs with rewards and jobs with
+ * preferences have them.
  */
 export const createdJobRows = {
   id: orNull(Type.String({ format: "uuid" }), {

@@ -79,7 +79,7 @@ export const ruleQuerySchema = Type.Object({
   model_id: Type.Optional(Type.String({ description: "Only automatic rules of this model." })),
 });
 
-/** A reward rule, and its state if it trains automatically. */
+/** A reward rule, with its state if the rule trains automatically. */
 export const rewardRuleAnswer = answerOf<StoredRule & { readonly state: ShownState | null }>()("RewardRule", {
   id: Type.String({ format: "uuid" }),
   entity: Type.String(),

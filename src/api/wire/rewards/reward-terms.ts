@@ -1,5 +1,5 @@
-// API format of the terms of a reward rule. The kind of a term decides which fields it may have. A field that belongs
-// to another kind is refused, because its author expects an effect that it would not have.
+// API format of the terms of a reward rule. A term's kind determines which fields it may have. A field of another kind
+// is refused: it would have no effect, although its author expects one.
 import { Type, type Static } from "typebox";
 import { pathSteps, pathText } from "../../../base/domain/feedback-query/feedback-field.ts";
 import {
@@ -16,7 +16,7 @@ import { nullable } from "../nullable.ts";
 const kinds = ["reaction", "number", "annotation", "preference"] as const;
 type Kind = (typeof kinds)[number];
 
-/** Maximum values in terms. Greater numbers are probably mistakes. */
+/** Maximum number of terms, absolute value of a reward, and weight. Larger numbers are probably mistakes. */
 const [termsMax, rewardMax, weightMax] = [20, 1e6, 1e6];
 
 const reward = Type.Number({ minimum: -rewardMax, maximum: rewardMax });
@@ -86,7 +86,7 @@ type TermBody = Static<typeof rewardTermSchema>;
 
 const scaleFields = ["range", "factor", "offset", "clamp"] as const;
 
-/** Fields of each kind of term, besides those that all kinds have. `more` lists the optional fields. */
+/** Fields of each kind of term, in addition to those that all kinds have. `more` lists the optional ones. */
 const fieldsOf: Readonly<
   Record<Kind, { readonly required: readonly string[]; readonly more: readonly string[] }>
 > = {
@@ -196,8 +196,8 @@ function toScale({ range, factor, offset, clamp }: TermBody): RewardScale {
 }
 
 /**
- * Converts a reward rule to the terms that answers show. Answers describe every scale by its factor, offset and clamp,
- * even if the request used `range`.
+ * Converts a reward rule to the terms that answers show. They give every scale as factor, offset and clamp, even if the
+ * request used `range`.
  */
 export function rewardTermsBody({ terms }: RewardRule) {
   return terms.map((term) => {

@@ -1,4 +1,4 @@
-// API format of one rollout with its calls, and the sequences to which the calls are linked.
+// API format of one rollout with its calls, and with the sequences to which the calls belong.
 import { Type } from "typebox";
 import { callReference } from "../../../base/domain/recordings/call-reference.ts";
 import type { ListedCompletion } from "../../../base/domain/recordings/completion-store.ts";

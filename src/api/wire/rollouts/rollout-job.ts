@@ -1,4 +1,4 @@
-// API format of the selection of rollouts in a request that creates a training job.
+// API format of the fields that select rollouts in a request for a training job.
 import { type Static, Type } from "typebox";
 import type { RolloutChoice } from "../../../base/domain/rollouts/rollout.ts";
 import { jobGroupsMax } from "../../../base/domain/rewards/stored-rule.ts";
@@ -40,7 +40,7 @@ export const rolloutSelectionSchema = Type.Object(
   { title: "RolloutSelection" },
 );
 
-/** Fields of a training job that name its rollouts. */
+/** Fields of a training job that select its rollouts. */
 export const rolloutJobFields = {
   rollout_ids: nullable(Type.Array(Type.String({ format: "uuid" }), { minItems: 1, maxItems: idsMax }), {
     description:
@@ -64,13 +64,13 @@ interface Fields {
 /** Rollouts that a request names for a job. */
 export interface ReadRolloutSelection {
   readonly choice: Omit<RolloutChoice, "modelId" | "stepMin">;
-  /** Maximum number of versions by which a rollout's version may be older than the newest; null if unlimited. */
+  /** Maximum number of versions by which a rollout may be behind the newest version; null for no limit. */
   readonly versionAgeMax: number | null;
   readonly expiredReward: number | null;
   readonly groupsMax: number;
 }
 
-/** Reports faults of the combination of fields. The body is unchecked. */
+/** Adds faults for fields that contradict each other. The body is not checked yet. */
 export function checkRolloutFields(body: Readonly<Record<string, unknown>>, findings: Findings): void {
   const sent = ["trajectory_groups", "rollout_ids", "rollouts"].filter(
     (name) => (body[name] ?? null) !== null,
@@ -94,7 +94,7 @@ export function checkRolloutFields(body: Readonly<Record<string, unknown>>, find
     );
 }
 
-/** Returns the rollouts that a checked body names; null if it names none. */
+/** Returns which rollouts a checked body selects; null if it selects none. */
 export function rolloutSelectionOf({
   rollout_ids: ids = null,
   rollouts = null,

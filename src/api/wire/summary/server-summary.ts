@@ -1,10 +1,10 @@
-// API format of the server's summary: its health, its base models and the running jobs, for pages that stay open.
+// API format of the server's summary for pages that stay open: its health, its base models and the running jobs.
 import { Type } from "typebox";
 import { jobKinds } from "../../../base/domain/job.ts";
 import { healthSchema, systemCheckSchema } from "../health.ts";
 import { orNull } from "../nullable.ts";
 
-/** Metrics of a base model in the summary, by the name of their field. */
+/** Metrics of a base model in the summary, keyed by field name. */
 export const baseMetrics = {
   requests_running: {
     metric: "hone_engine_requests_running",

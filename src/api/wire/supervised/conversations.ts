@@ -1,6 +1,6 @@
-// Checks conversations for supervised fine-tuning, and converts them to the form in which they are stored. They come in
-// a list in a body, or in a file with one conversation per line. Unknown keys of messages are kept, because chat
-// templates may use them.
+// Checks conversations for supervised fine-tuning, and converts them to their stored form. They come from a list in a
+// body, or from a file with one conversation per line. Unknown keys of messages are kept, because chat templates may
+// use them.
 import { Type, type Static, type TSchema } from "typebox";
 import type { AssistantTurns } from "../../../base/domain/supervised/supervised-config.ts";
 import type { ExampleConversation } from "../../../base/domain/supervised/conversation.ts";
@@ -36,26 +36,23 @@ export const conversationSchema = Type.Object(
   { ...open, title: "ExampleConversation" },
 );
 
-/** The type TSchema hides the types of the members, because this module checks them itself. */
+/** The type TSchema hides the types of the members: this module checks them itself. */
 const schema: TSchema = conversationSchema;
 
-/** Conversations in the form in which they are stored, and their number. */
+/** Conversations in their stored form, and their number. */
 export interface StoredConversations {
   readonly lines: PackedLines;
   readonly conversationCount: number;
 }
 
-/** Checks conversations one by one. As long as there is no fault, it also packs them for storage. */
+/** Checks conversations one by one. Also packs them for storage until the first fault. */
 export class ConversationReader {
   readonly #findings: Findings;
   readonly #turns: AssistantTurns;
   readonly #lines = new LinePacker();
   #count = 0;
 
-  /**
-   * @param turns if `last`, a conversation must end with a message of the assistant, and training uses only that
-   * message
-   */
+  /** @param turns for `last`, a conversation must end with an assistant message, and only this message is trained */
   constructor(findings: Findings, turns: AssistantTurns = "all") {
     this.#findings = findings;
     this.#turns = turns;
@@ -94,8 +91,8 @@ function toConversation({
 }
 
 /**
- * Adds faults that the schema cannot detect: those of the assistant's messages, and a conversation without any message
- * to train on.
+ * Adds faults that the schema cannot detect: faults of the assistant's messages, and a conversation in which no message
+ * would be trained.
  */
 function checkMessages(messages: unknown, turns: AssistantTurns, findings: Findings): void {
   if (!Array.isArray(messages)) return;
