@@ -1,7 +1,8 @@
-// Schemas of fields that may be null. The options add documentation: a `description`, a `default`, `examples`.
+// Schemas of fields that may be null. The argument `about` adds documentation: a `description`, a `default`,
+// `examples`.
 import { Type, type TSchema, type TSchemaOptions } from "typebox";
 
-/** Returns the schema of a request field that may be absent or null; both mean the same. */
+/** Returns the schema of a request field that may be absent or null, with the same meaning. */
 export function nullable<Schema extends TSchema>(schema: Schema, about: TSchemaOptions = {}) {
   return Type.Optional(orNull(schema, about));
 }

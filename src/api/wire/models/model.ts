@@ -110,7 +110,7 @@ export const checkpointDeleteForm = creation("CheckpointDelete", {
 
 type WithAdapter = { readonly adapter: AdapterWish };
 
-/** Rows of an answer for the adapter settings of a model. */
+/** Rows that describe a model's adapter settings in an answer. */
 export const adapterRows = {
   lora_rank: [
     orNull(Type.Integer(), { description: "LoRA rank of new adapters; null if it is the server's default." }),

@@ -1,13 +1,11 @@
-// Names that a chat request accepts as its model, in the form of OpenAI's list of models.
+// Models that a chat request may name, in the form of OpenAI's list of models.
 import { Type } from "typebox";
 import type { AdapterWish, ComputingPlace } from "../../../base/domain/model.ts";
 import { answerOf } from "../fields/resource.ts";
 import { adapterRows } from "./model.ts";
 import { orNull } from "../nullable.ts";
 
-/**
- * A base model in a list of models. Values are null if they are unknown because the model's files could not be read.
- */
+/** A base model in a list of models. Values are null if the model's files could not be read. */
 export interface ListedBase {
   readonly name: string;
   /** Maximum number of tokens in prompt and answer together. */
@@ -17,20 +15,20 @@ export interface ListedBase {
   /** True if a request always gets the same tokens, regardless of concurrent requests. */
   readonly isExact: boolean | null;
   readonly device: ComputingPlace | null;
-  /** How tool calls and thoughts in answers are recognized, each with a reason. */
+  /** How the server recognizes tool calls and thoughts in answers, each with the reason. */
   readonly replies: {
     /** Format of tool calls, or `off` if they are not recognized. */
     readonly calls: { readonly format: string; readonly reason: string };
     readonly thoughts: { readonly areRead: boolean; readonly reason: string };
   } | null;
-  /** Loading state. `reason` is a sentence that says why the model is not loaded; empty if it is loaded. */
+  /** Loading state. `reason` is a sentence about why the model is not loaded; empty if it is loaded. */
   readonly presence: {
     readonly status: "loaded" | "loading" | "unloaded" | "failed";
     readonly reason: string;
   };
-  /** Maximum memory in bytes that the model takes while it is loaded. */
+  /** Maximum memory in bytes that the loaded model takes. */
   readonly memoryBytes: number;
-  /** Part of `memoryBytes` that the KV caches of running requests may take. */
+  /** The part of `memoryBytes` that KV caches of running requests may take, in bytes. */
   readonly keyValueBytes: number;
   readonly files: {
     /** Size in bytes of the model's weights on disk. */

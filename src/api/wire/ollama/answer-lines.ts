@@ -1,5 +1,5 @@
-// Writes the answer to a chat or a completion of Ollama's API: the lines of a stream, or one object with the content of
-// all lines.
+// Writes the answer to a chat or a completion in Ollama's API, either as the lines of a stream or as one object with
+// the content of all lines.
 import { assert } from "../../../base/domain/assert.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { ChatDelta, ChatFinish, ChatHeader, ChatUsage } from "../../../base/domain/chat.ts";
@@ -12,7 +12,7 @@ export interface AnswerContext {
   readonly form: OllamaForm;
   readonly header: ChatHeader;
   readonly clock: Clock;
-  /** Time in milliseconds of the monotonic clock when the request had been read. */
+  /** Monotonic time in milliseconds at which the request had been read. */
   readonly requestedMs: number;
 }
 
@@ -25,7 +25,7 @@ interface Content {
 
 const noContent: Content = { text: "", thinking: "", calls: [] };
 
-/** Returns a writer of the lines of a stream. For each step, its `add` takes the step's deltas. */
+/** Returns a writer for the lines of a stream. Its `add` takes the deltas of one step. */
 export function answerLines(context: AnswerContext) {
   const answer = new Answer(context);
   return {
@@ -42,7 +42,7 @@ export function answerLines(context: AnswerContext) {
   };
 }
 
-/** Returns a collector for one whole answer, which has the same content that {@link answerLines} streams. */
+/** Returns a collector for one whole answer. It has the same content as the stream of {@link answerLines}. */
 export function wholeAnswer(context: AnswerContext, take: TakeBytes) {
   const answer = new Answer(context);
   const logprobs = new JsonList(take);
@@ -68,7 +68,7 @@ export function wholeAnswer(context: AnswerContext, take: TakeBytes) {
 class Answer {
   readonly #context: AnswerContext;
   readonly #calls = new CollectedCalls();
-  /** Time when the prompt was computed: the answer is created at that time. */
+  /** Time at which the prompt had been computed. It counts as the creation time of the answer. */
   readonly #computedMs: number;
   #finish: ChatFinish | null = null;
 
@@ -105,7 +105,7 @@ class Answer {
     };
   }
 
-  /** Returns the members that only the end of an answer has. Durations are in nanoseconds. */
+  /** Returns the members that only the end of an answer has. All durations are in nanoseconds. */
   end({ promptTokens, completionTokens }: ChatUsage): object {
     const { form, header, clock, requestedMs } = this.#context;
     const finish = this.#finish;

@@ -7,7 +7,7 @@ import { optionFields } from "./options.ts";
 
 type CommonBody = Pick<ChatBody & GenerateBody, keyof ChatBody & keyof GenerateBody>;
 
-/** Text of the prompt of a request that only loads a model. Its answer has one token, which nobody sees. */
+/** Prompt of a request that only loads a model. The answer has one token, which is not sent to the client. */
 const loadingPrompt = ".";
 
 /** Returns the body of the equivalent chat request. */
@@ -23,7 +23,7 @@ export function chatBodyOf(body: ChatBody): object {
   };
 }
 
-/** Returns the body of the chat request that is equivalent to a completion with a chat template. */
+/** Returns the body of a chat request, to which a completion with a chat template is equivalent. */
 export function promptedBodyOf(body: GenerateBody): object {
   const { system, prompt } = body;
   const messages = [
@@ -33,7 +33,7 @@ export function promptedBodyOf(body: GenerateBody): object {
   return { ...sharedBody(body), ...thinkingBody(body), ...logprobsBody(body), messages };
 }
 
-/** Returns the body of the text completion that is equivalent to a completion without a chat template. */
+/** Returns the body of a text completion, to which Ollama's completion without a chat template is equivalent. */
 export function rawBodyOf(body: GenerateBody): object {
   const { prompt, logprobs, top_logprobs: count } = body;
   return {
@@ -66,7 +66,7 @@ function sharedBody({ model, format, options }: CommonBody): object {
     ...(format === undefined || format === null || format === ""
       ? {}
       : { response_format: formatOf(format) }),
-    // Answers have no field for token ids, so they are off for any model.
+    // Token ids are always off, because Ollama's answers have no field for them.
     return_token_ids: false,
   };
 }
@@ -77,14 +77,14 @@ function formatOf(format: string | object): object {
     : { type: "json_schema", json_schema: { name: "output", schema: format } };
 }
 
-/** Returns the fields that tell the model to think or not to think; empty to let the chat template decide. */
+/** Returns the fields that turn thinking on or off; empty to let the chat template decide. */
 function thinkingBody({ think }: CommonBody): object {
   if (think === null || think === undefined) return {};
   if (typeof think === "string") return { reasoning_effort: think };
   return think ? { chat_template_kwargs: { enable_thinking: true } } : { reasoning_effort: "none" };
 }
 
-/** Log-probabilities are off for any model unless requested. */
+/** Returns the fields for log-probabilities. They are off for every model unless requested. */
 function logprobsBody({ logprobs, top_logprobs: count }: CommonBody): object {
   return omitUndefined({
     logprobs: logprobs ?? false,

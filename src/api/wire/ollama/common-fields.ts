@@ -1,4 +1,4 @@
-// Fields that requests for a chat and requests for a text completion have in common in Ollama's API.
+// Fields that chat requests and text completion requests of Ollama's API share.
 import { Type } from "typebox";
 import { report, type Findings } from "../../../base/validation/findings.ts";
 import { is } from "../body.ts";
@@ -77,7 +77,7 @@ export const commonFields = {
   }),
 };
 
-/** Adds a fault if `format` is a text that Ollama does not define. The body is unchecked. */
+/** Adds a fault if `format` is a text that Ollama does not define. The body is not checked yet. */
 export function checkFormat({ format }: Readonly<Record<string, unknown>>, findings: Findings): void {
   if (typeof format !== "string" || format === "" || format === "json") return;
   report(findings, "value_error", 'Value error, format should be "json" or a JSON Schema.', "format");

@@ -1,5 +1,5 @@
-// Requests for embeddings in Ollama's API, and their answers: `/api/embed`, and the older `/api/embeddings` for one
-// text.
+// Requests for embeddings in Ollama's API and the answers to them: `/api/embed`, and the older `/api/embeddings` for a
+// single text.
 import { Type } from "typebox";
 import type { Embeddings } from "../../../base/domain/text/embedding.ts";
 import { type BodyForm, readForm } from "../body.ts";
@@ -85,7 +85,9 @@ export function readOllamaEmbeddings(value: unknown): ReadOllamaEmbed {
   }
 }
 
-/** Returns the error with faults of `input` moved to `prompt`, the name of this field in `/api/embeddings`. */
+/**
+ * Returns the error with faults at `prompt` instead of `input`, since `/api/embeddings` has the field under this name.
+ */
 export function toPrompt(error: unknown): unknown {
   return relocate(error, ([part = "", name, ...rest]) =>
     name === "input" ? [part, "prompt"] : [part, ...(name === undefined ? [] : [name, ...rest])],
@@ -125,7 +127,7 @@ export const embeddingsAnswerSchema = Type.Object(
 /**
  * Returns the vectors as JSON.
  *
- * @param take called with the number of bytes that the answer adds in memory; its errors are not caught
+ * @param take called with the number of bytes of memory that the answer adds; errors that it throws are not caught
  */
 export function vectorsOf({ embeddings }: Embeddings, take: TakeBytes): readonly JsonText[] {
   return embeddings.map((values) => {

@@ -10,7 +10,7 @@ export const ollamaErrorSchema = Type.Object(
   { title: "OllamaError", description: "Body of every error on the routes of Ollama's API." },
 );
 
-/** Members of the common error body that Ollama's form has, too. */
+/** Members of the usual error body that Ollama's form has too. */
 interface CommonError {
   readonly error: { readonly message: string };
   readonly detail: readonly object[];

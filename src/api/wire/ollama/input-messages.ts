@@ -12,8 +12,8 @@ interface OpenCall {
 }
 
 /**
- * Returns the chat messages. Ollama's clients often send no ids of tool calls, so calls without an id get one here. A
- * tool message without an id gets the id of the first unanswered call of the function that it names.
+ * Returns the chat messages. Calls without an id get one here, because Ollama's clients often send none. A tool message
+ * without an id answers the first open call of the function that it names, and gets the id of that call.
  */
 export function inputMessages(messages: readonly Message[]): readonly object[] {
   const open: OpenCall[] = [];
@@ -21,7 +21,7 @@ export function inputMessages(messages: readonly Message[]): readonly object[] {
   return messages.map((message) => {
     const { role, content, thinking, tool_calls: calls, tool_name: name } = message;
     const called = (calls ?? []).map((call) => {
-      // Some chat templates require an id of nine letters and digits.
+      // The id has nine letters and digits, as some chat templates require.
       const id = call.id ?? `call${String((count += 1)).padStart(5, "0")}`;
       open.push({ id, name: call.function.name });
       // Safe cast: parsed from JSON.
@@ -39,7 +39,7 @@ export function inputMessages(messages: readonly Message[]): readonly object[] {
   });
 }
 
-/** Returns the id of the call that a tool message answers, and removes the call; undefined if there is none. */
+/** Removes the call that a tool message answers, and returns its id; undefined if there is none. */
 function takeCall(open: OpenCall[], { tool_call_id: id, tool_name: name }: Message): string | undefined {
   const wanted = (id ?? "") !== "" ? open.findIndex((call) => call.id === id) : -1;
   const namesake = wanted >= 0 ? wanted : open.findIndex((call) => call.name === name);
@@ -47,7 +47,7 @@ function takeCall(open: OpenCall[], { tool_call_id: id, tool_name: name }: Messa
   return (id ?? "") !== "" ? (id ?? undefined) : call?.id;
 }
 
-/** True if the model should continue the last message, because it is an assistant message without tool calls. */
+/** True if the last message is an assistant message without tool calls. The model then continues it. */
 export function continuesLast(messages: readonly Message[]): boolean {
   const last = messages.at(-1);
   return last?.role.toLowerCase() === "assistant" && (last.tool_calls ?? []).length === 0;

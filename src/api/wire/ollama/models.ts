@@ -162,7 +162,7 @@ function listedBody(model: ListedModel, bytes: number): object {
   return { name, model: name, size: bytes, digest: digestOf(model), details: detailsOf(model) };
 }
 
-/** Returns the name with the tag `latest` if it has no version, because Ollama's clients expect a tag in lists. */
+/** Adds the tag `latest` to a name without a version, because Ollama's clients expect a tag in lists. */
 function withTag(name: string): string {
   return name.includes(":", name.lastIndexOf("/") + 1) ? name : `${name}:latest`;
 }
@@ -197,7 +197,7 @@ function capabilitiesOf(base: ListedBase | null): readonly string[] {
   ];
 }
 
-/** Returns a count in the form in which Ollama writes it, such as `134.52M` or `1.7B`. */
+/** Formats a count like Ollama, such as `134.52M` or `1.7B`. */
 function countText(count: number): string {
   const units = [
     [1e9, "B", 1],

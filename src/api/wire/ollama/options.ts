@@ -1,12 +1,12 @@
-// The member `options` of Ollama's requests: sampling options under Ollama's names, and options of Ollama's runner,
-// which have no effect here.
+// The member `options` of Ollama's requests. It contains sampling options under Ollama's names, and options of Ollama's
+// runner. The latter have no effect here.
 import { Type } from "typebox";
 import { cut, type Fault } from "../../../base/domain/service-error.ts";
 import { isObject } from "../../../base/validation/findings.ts";
 import { named } from "../fields/any-object.ts";
 import { nullable } from "../nullable.ts";
 
-/** For each option, the field of a chat request to which it corresponds. */
+/** For each option, the corresponding field of a chat request. */
 export const chatNames = {
   temperature: "temperature",
   top_k: "top_k",
@@ -23,7 +23,7 @@ export const chatNames = {
 const number = (description: string) => nullable(Type.Number(), { description });
 const integer = (description: string) => nullable(Type.Integer(), { description });
 
-/** Options that say how Ollama's runner loads and computes a model. Hone decides this by its own settings. */
+/** Options that control how Ollama's runner loads and computes a model. In Hone, server settings control this. */
 const runnerOptions = {
   num_ctx: integer("Accepted without effect: a request may always use the model's whole context."),
   num_keep: integer("Accepted without effect, because Hone never shifts the context."),
@@ -68,7 +68,7 @@ type Options = Readonly<Record<string, unknown>>;
 /** Unsupported options, each with its only accepted value, which has no effect. */
 const neutral: Readonly<Record<string, number>> = { typical_p: 1, mirostat: 0, tfs_z: 1 };
 
-/** Returns the fields of a chat request that the options set. Absent options set none. */
+/** Returns the chat request's fields that the options set. */
 export function optionFields(options: Options): object {
   const fields = Object.entries(chatNames).flatMap(([option, field]) => {
     const value = options[option] ?? null;
@@ -83,7 +83,9 @@ export function optionFields(options: Options): object {
   };
 }
 
-/** Returns faults for options that Hone does not support. The body is unchecked, so any member may have any type. */
+/**
+ * Returns faults for options that Hone does not support. The body is not checked yet, so any member may have any type.
+ */
 export function unservedOptions({ options }: Options): readonly Fault[] {
   if (!isObject(options)) return [];
   const fault = (name: string, cure: string): Fault => ({

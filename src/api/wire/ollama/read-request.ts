@@ -1,5 +1,5 @@
-// Converts parsed bodies of Ollama's `/api/chat` and `/api/generate` to the domain's request. It builds the equivalent
-// chat request or text completion and reads that, so that equal fields have equal effects.
+// Converts parsed bodies of Ollama's `/api/chat` and `/api/generate` to the domain's request. Builds the equivalent
+// chat request or text completion and reads that one, so that equal fields have equal effects.
 import type { ChatRequest } from "../../../base/domain/chat.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { isObject } from "../../../base/validation/findings.ts";
@@ -16,7 +16,7 @@ import { type SentMessages, toSentError, toSentPath } from "./sent-paths.ts";
 
 /** Form of the answer that the request asks for. */
 export interface OllamaForm {
-  /** Route of the request. The two routes have the text of the answer in different members. */
+  /** Route of the request. The text of an answer is in a different member on each route. */
   readonly kind: "chat" | "generate";
   readonly isStream: boolean;
   /** True if the request only loads the model. The answer then has no text. */
@@ -27,7 +27,7 @@ export interface ReadOllama {
   readonly request: ChatRequest;
   readonly form: OllamaForm;
   readonly fieldPaths: FieldPaths;
-  /** Paths at which the client sent the messages of the chat request. */
+  /** For the messages of the chat request, the paths at which the client sent them. */
   readonly sentMessages: SentMessages;
   readonly ignored: readonly string[];
   readonly notices: readonly string[];
@@ -51,8 +51,8 @@ export function readOllamaChat(
   const { value: body, ignored } = readForm(chatForm, value);
   const isLoading = (body.messages ?? []).length === 0;
   refuseUnloading(body, isLoading);
-  // Safe cast: `exact` has the content of the checked body, except that its numbers are as the client wrote them.
-  // Arguments of tool calls keep this notation.
+  // Safe cast: `exact` is the checked body, except that its numbers are as the client wrote them. Arguments of tool
+  // calls keep this notation.
   const exactBody = { ...(exact as ChatBody), options: body.options };
   const built = isLoading
     ? readText(loadingBodyOf(body), limits, requestId)
@@ -139,7 +139,7 @@ function finish(
   };
 }
 
-/** Refuses a request that asks to unload the model, which only the server's settings decide. */
+/** Refuses a request to unload the model, since only server settings decide this. */
 function refuseUnloading({ keep_alive: time }: ChatBody | GenerateBody, isLoading: boolean): void {
   if (!isLoading || !(time === 0 || (typeof time === "string" && /^0+(\.0+)?[a-z]*$/.test(time)))) return;
   const message =
@@ -150,7 +150,7 @@ function refuseUnloading({ keep_alive: time }: ChatBody | GenerateBody, isLoadin
   });
 }
 
-/** Refuses lists that exceed their limits, before other code iterates over them. */
+/** Refuses lists beyond their limits before any code iterates over them. */
 function refuseLongLists(body: unknown, { chatMessages, chatTools }: ChatLimits): void {
   if (!isObject(body)) return;
   const { messages, tools } = body;

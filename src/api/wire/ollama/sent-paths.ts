@@ -6,8 +6,8 @@ import { chatNames } from "./options.ts";
 type Place = readonly string[];
 
 /**
- * Paths at which the client sent the messages of a chat request, by index. Messages without an entry have the same path
- * as in the chat request.
+ * Paths at which the client sent the messages, by index in the chat request. A message without an entry has the same
+ * path in both requests.
  */
 export type SentMessages = readonly Place[];
 
@@ -44,7 +44,7 @@ export function toSentPath(location: Place, messages: SentMessages): Place {
     if (messages.length > 0) return ["body", ...(sent ?? messages[0])];
     return ["body", name, ...below.slice(0, 1), ...rest.map((member) => memberNames[member] ?? member)];
   }
-  // A schema is two members deeper in a chat request: `response_format.json_schema.schema`.
+  // In a chat request, a schema is two members deeper than in Ollama's: `response_format.json_schema.schema`.
   if (name === "response_format") return ["body", "format", ...below.slice(2)];
   return ["body", ...(Object.hasOwn(renamed, name) ? renamed[name] : [name]), ...below];
 }

@@ -1,11 +1,12 @@
-// Collects the parts of an answer's tool calls. Ollama's API sends each call complete, and with its arguments as JSON.
+// Collects the parts of an answer's tool calls. Ollama's API sends only complete calls, whose arguments are a JSON
+// object.
 import type { ToolCallDelta } from "../../../base/domain/chat.ts";
 import { argumentsOf } from "../tool-arguments.ts";
 
 export class CollectedCalls {
   #open: ToolCallDelta | null = null;
 
-  /** Adds parts of calls, and returns the calls that are complete because another one has begun. */
+  /** Adds parts of calls. Returns the calls that are now complete, because another one has begun. */
   add(deltas: readonly ToolCallDelta[]): readonly object[] {
     const complete: object[] = [];
     for (const delta of deltas) {

@@ -1,4 +1,4 @@
-// Answers to exports of traces, in the encoding of the request.
+// Answers to exports of traces. They have the same encoding as the request.
 import { Type } from "typebox";
 import { BinaryWriter, WireType } from "../../../lib/protobuf/wire.ts";
 import type { ReadExport } from "./read-export.ts";

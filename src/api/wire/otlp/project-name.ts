@@ -4,8 +4,8 @@ import { isStorable } from "../../../base/domain/text/storable.ts";
 const otherwise = "traces";
 
 /**
- * Converts a service's name to a project's name. A missing name, and the name that OpenTelemetry's libraries give to
- * services without one, become `traces`.
+ * Converts a service's name to a project's name. A missing name becomes `traces`. So does the name that OpenTelemetry's
+ * libraries give to services without one.
  */
 export function projectNameOf(service: unknown): string {
   if (typeof service !== "string" || service.startsWith("unknown_service") || !isStorable(service))

@@ -1,4 +1,4 @@
-// Reads an export of OpenTelemetry traces: spans become traced calls, and evaluations become feedback on them.
+// Reads an export of OpenTelemetry traces. Spans become traced calls, and evaluations become feedback on these calls.
 import { createHash } from "node:crypto";
 import { gunzipSync } from "node:zlib";
 import { exactJsonText } from "../../../base/domain/text/exact-json.ts";
@@ -16,7 +16,7 @@ import type { BodyLimits } from "../body-limits.ts";
 import { projectNameOf } from "./project-name.ts";
 import { scoreInput } from "./score-input.ts";
 
-/** How an export was sent, and the project that its spans belong to. */
+/** How an export was sent, and to which project its spans belong. */
 export interface ExportForm {
   readonly encoding: "protobuf" | "json";
   readonly isCompressed: boolean;
