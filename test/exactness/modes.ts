@@ -8,7 +8,7 @@ import type { LoopOptions } from "../../src/inference/engine/loop/engine-loop.ts
 import { KnownDrafter } from "../../src/inference/engine/testing/known-drafter.ts";
 import { requestOf } from "../../src/inference/engine/testing/run-loop.ts";
 
-/** Answers that are already known: those of each request when it runs alone. */
+/** Answers that are already known: those of each request when it runs without others. */
 export interface KnownAnswers {
   readonly vocabularySize: number;
   /** Returns the tokens of each choice in the request's known answer; empty if the answer is not known yet. */
@@ -27,7 +27,7 @@ export interface Mode {
   readonly arrivals?: (step: number, adapters: readonly AdapterReference[]) => readonly GenerationRequest[];
 }
 
-/** Runs each request alone, computed as plainly as possible. All other modes must give the same answers. */
+/** Runs each request without others, computed as plainly as possible. All other modes must give the same answers. */
 export const alone: Mode = { name: "alone", limits: () => ({}), together: 1 };
 
 export const modes: readonly Mode[] = [

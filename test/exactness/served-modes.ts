@@ -19,7 +19,10 @@ export interface ServedMode {
 
 const nothingKept = { flags: ["--engine-prefix-cache-percent=0"], draftTokensMax: 0 };
 
-/** Runs each chat alone, on a server without a prefix cache and drafts. All other modes must give the same answers. */
+/**
+ * Runs each chat without others, on a server without a prefix cache and drafts. All other modes must give the same
+ * answers.
+ */
 export const servedAlone: ServedMode = { name: "over HTTP, alone", ...nothingKept, together: 1 };
 
 export const servedModes: readonly ServedMode[] = [

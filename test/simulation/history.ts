@@ -1,5 +1,5 @@
-// What the checker knows about a simulated world, as plain data: the clients' requests and answers in the order in
-// which they ended, and the final state of the world.
+// Everything that the checker knows about a simulated world, as plain data: the clients' requests and answers in the
+// order in which they ended, and the final state of the world.
 
 /** Outcome of a request: done, refused (never done), or unknown. */
 export type Outcome<Result> =

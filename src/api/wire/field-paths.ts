@@ -9,9 +9,12 @@ import { summary } from "../../base/validation/findings.ts";
  */
 export type FieldPaths = Readonly<Record<string, readonly string[]>>;
 
-/** Returns the error with the client's paths as fault locations, and with the client's field names in its messages. */
+/**
+ * Translates an error for the client: fault locations become the client's paths, and field names in messages become the
+ * client's names.
+ */
 export function locate(error: unknown, fieldPaths: FieldPaths): unknown {
-  // Subclasses of ServiceError, such as refusals by the HTTP layer, already use the client's names.
+  // Subclasses of ServiceError, such as those that the HTTP layer throws, already use the client's names.
   if (!(error instanceof ServiceError) || error.constructor !== ServiceError) return error;
   const { code, retryAfterSeconds, obstacle } = error;
   const message = translateFieldNames(error.message, fieldPaths);
@@ -34,7 +37,10 @@ export function locate(error: unknown, fieldPaths: FieldPaths): unknown {
   });
 }
 
-/** Returns the error with each fault's location replaced by the result of `moved`, also in its message. */
+/**
+ * Replaces each fault's location by the result of `moved`, also where the fault's message contains it. Returns the new
+ * error.
+ */
 export function relocate(error: unknown, moved: (location: readonly string[]) => readonly string[]): unknown {
   if (!(error instanceof ServiceError) || error.constructor !== ServiceError) return error;
   const { code, retryAfterSeconds, obstacle } = error;
@@ -50,8 +56,8 @@ export function relocate(error: unknown, moved: (location: readonly string[]) =>
 }
 
 /**
- * Replaces the domain's field name at the beginning of a location by the field's path in the request. The field name is
- * the first one or two parts of the location.
+ * Replaces the domain's field name at the beginning of a location by the field's path in the request. A field name
+ * takes the first one or two parts of the location.
  */
 function toClientPath(location: readonly string[], fieldPaths: FieldPaths): readonly string[] {
   for (const count of [2, 1]) {
@@ -70,8 +76,8 @@ function translateFieldNames(text: string, fieldPaths: FieldPaths): string {
 }
 
 /**
- * Returns the path of a field. Ignores inherited properties such as `constructor`, because a message may quote any text
- * of the client in backquotes.
+ * Returns the path of a field; undefined for an unknown name. Ignores inherited properties such as `constructor`: a
+ * message may contain any text of the client in backquotes.
  */
 function fieldPathOf(name: string, fieldPaths: FieldPaths): readonly string[] | undefined {
   return Object.hasOwn(fieldPaths, name) ? fieldPaths[name] : undefined;

@@ -39,7 +39,7 @@ export const systemCheckSchema = Type.Object(
   { additionalProperties: part("Any other part"), title: "SystemCheck" },
 );
 
-/** The common error body is included for clients that read only its members. */
+/** Includes the usual error body, for clients that read only its members. */
 export const unhealthySchema = Type.Object(
   {
     ...healthSchema.properties,

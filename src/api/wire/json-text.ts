@@ -1,5 +1,6 @@
-// JSON written in pieces, so that other work can run between the pieces of a long answer. Lists are serialized as their
-// items arrive. Members named by numbers keep their order, which plain JavaScript objects would change.
+// JSON that is written in pieces, so that other work can run between the pieces of a long answer. A list is serialized
+// while its items arrive. Members whose names are numbers keep their order, which plain JavaScript objects would
+// change.
 
 /** JSON text as the value of a member. The text is created only when it is written. */
 export class JsonText {
@@ -14,23 +15,21 @@ export class JsonText {
     return this.#make();
   }
 
-  /**
-   * Called by serializers that write JSON in one piece. They put members that are named by numbers in numeric order.
-   */
+  /** For serializers that write JSON in one piece. They sort members whose names are numbers. */
   toJSON(): unknown {
     return JSON.parse(this.#make());
   }
 }
 
-/** Counts bytes that an answer takes in memory. Throws if the memory budget is exhausted. */
+/** Counts bytes of memory that an answer takes. Throws if the memory budget is exhausted. */
 export type TakeBytes = (count: number) => void;
 
 /** Number of characters after which a list begins a new piece. */
 const pieceLength = 1 << 16;
 
 /**
- * A list that is serialized as its items arrive, so that only the bytes of its JSON are in memory. As objects, the
- * log-probabilities of a long answer would take many times as much, and burden the garbage collector.
+ * A list that is serialized while its items arrive, so that only its JSON is in memory. As objects, the
+ * log-probabilities of a long answer would take many times as much memory.
  */
 export class JsonList {
   readonly #take: TakeBytes;
@@ -69,7 +68,7 @@ export class JsonList {
     yield `${this.#open}]`;
   }
 
-  /** Called by serializers that write JSON in one piece. */
+  /** For serializers that write JSON in one piece. */
   toJSON(): unknown {
     const texts = [...this.pieces()].map((piece) =>
       typeof piece === "string" ? piece : new TextDecoder().decode(piece),
@@ -78,10 +77,10 @@ export class JsonList {
   }
 }
 
-/** Marks an object whose JSON is long and is therefore written in pieces. */
+/** Marks an object whose JSON may be long, so that it is written in pieces. */
 export const isLong = Symbol("is long");
 
-/** Depth of nesting down to which an answer is divided into pieces. A deeper value is written in one piece. */
+/** Number of nesting levels at which an answer is divided into pieces. A deeper value is written in one piece. */
 const depthMax = 5;
 
 /** Yields the JSON of an answer in pieces: its members and the items of its lists, down to a fixed depth. */
@@ -101,7 +100,7 @@ function* piecesOf(value: unknown, depth: number): Generator<string | Uint8Array
   }
 }
 
-/** Maximum number of list items that are written in one piece, if they are numbers or short texts. */
+/** Maximum number of consecutive numbers or short texts in a list that are written in one piece. */
 const plainItemsMax = 1024;
 
 function* itemPieces(items: readonly unknown[], depth: number): Generator<string | Uint8Array, void> {
@@ -144,10 +143,10 @@ function* memberPieces(value: object, depth: number): Generator<string | Uint8Ar
   yield "}";
 }
 
-/** Escapes characters that some clients take for line ends, although JSON and event streams do not. */
+/** Escapes characters that some clients treat as line ends. JSON and event streams do not treat them so. */
 export function escapeLineEnds(json: string): string {
-  // A test without a match costs half as much as a replacement without a match, and this code runs for every token of
-  // every stream.
+  // Tests first, because this code runs for every token of every stream. If there is no match, a test costs half as
+  // much as a replacement.
   if (!/[\u0085\u2028\u2029]/.test(json)) return json;
   return json.replaceAll(
     /[\u0085\u2028\u2029]/g,

@@ -1,4 +1,4 @@
-// Trajectories that clients record. Checks them, and converts them from and to the API's form. Unknown keys are kept.
+// Checks trajectories that clients record, and converts them from and to the API's form. Unknown keys are kept.
 // Messages are hardly checked, because clients send back what models have sent them.
 import { Type, type Static, type TSchema } from "typebox";
 import type { Json, JsonObject } from "../../base/domain/text/json.ts";

@@ -50,7 +50,7 @@ export async function* verifyArchive(
     yield* verifyReferences(archive, { references, sums, sizes });
 }
 
-/** What is known about files, by path: the hashes in `SHA256SUMS`, and the sizes of the files that were read. */
+/** Known data about files, by path: the hashes in `SHA256SUMS`, and the sizes of the files that were read. */
 interface Known {
   readonly sums: Map<string, string>;
   readonly sizes: Map<string, number>;

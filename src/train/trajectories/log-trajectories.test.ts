@@ -51,7 +51,7 @@ test("stores logs at the newest version, each continuing the sums of the previou
     metrics["data/cum/num_unique_scenarios"],
     metrics["time/wall_clock_sec"],
   ]);
-  // Whatever the order of the writes, each log must have continued the running sums of the log before it.
+  // In every order of the writes, each log must have continued the running sums of the log before it.
   const bySum = sums.toSorted((one, other) => one[1] - other[1]);
   assert.deepEqual(bySum.at(-1), [0, 4, 3, 60]);
   assert.equal(new Set(bySum.map(([, sum]) => sum)).size, 3);

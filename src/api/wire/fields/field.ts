@@ -1,6 +1,6 @@
-// A field of a body as one row: its schema, its documentation, the field of the domain that it sets, and refused
-// values. A body's schema, reader and refusals are all derived from its rows, so that each field is described in one
-// place only.
+// Describes a field of a body as one row: its schema, its documentation, the domain field that it sets, and values that
+// are refused. A body's schema, reader and refusals are all derived from its rows, so each field is described in only
+// one place.
 import { Type, type Static, type TObject, type TSchema } from "typebox";
 import type { ChatField, ChatSampling } from "../../../base/domain/chat.ts";
 import { samplingFeatures } from "../../../base/domain/sampling.ts";
@@ -8,8 +8,8 @@ import type { Json } from "../../../base/domain/text/json.ts";
 import type { AsksNothing, Refusal } from "../body.ts";
 
 /**
- * Target of a row's field: a field of the domain's request, the form of the answer, or `read` if the body's reader
- * handles the field. Null if the server refuses the field, or accepts it without effect.
+ * Target of a row's field: a field of the domain's request, or the form of the answer. `read` means that the body's
+ * reader handles the field. Null if the server refuses the field or accepts it without effect.
  */
 export type Reads = ChatField | "answer form" | "read" | null;
 
@@ -31,13 +31,13 @@ interface FieldRow extends Partial<Refusal> {
   /** Returns true for values that are accepted together with beam search, which does not sample. */
   readonly allowedWithBeams?: AsksNothing;
   /**
-   * False if requests of the Responses API do not have the field under this name. All other fields of a chat request
-   * have the same name and meaning there.
+   * False if the Responses API does not have the field under this name. If absent, requests of the Responses API have
+   * the field with the same name and meaning.
    */
   readonly inResponses?: false;
 }
 
-/** Requires a reader for a sampling parameter if the schema allows a type that the domain's parameter does not have. */
+/** Requires a reader for a sampling parameter if its schema allows a type that the domain does not. */
 type Reader<
   As extends Reads,
   Schema extends TSchema,
@@ -71,7 +71,7 @@ export function field<
   Schema extends TSchema,
   const Row extends FieldRow & Reader<As, Schema>,
 >(reads: As, schema: Schema, row: Row): Row & { readonly schema: Schema; readonly reads: As } {
-  // The schema is modified in place, because a copy would lose the hidden marker that makes it optional.
+  // Modifies the schema in place, because a copy would lose the hidden marker of an optional field.
   return { ...row, reads, schema: Object.assign(schema, keywordsOf(row, reads)) };
 }
 

@@ -1,6 +1,6 @@
-// Bodies of requests and answers as rows, one per field. A row has its own schema, or derives the schema from a domain
-// field, and then has that field's name in snake case. The rows determine a body's schema, its reader or writer, and
-// its field paths.
+// Describes the bodies of requests and answers as rows, one per field. A row has its own schema, or derives the schema
+// from a domain field and then has this field's name in snake case. The rows determine a body's schema, its reader or
+// writer, and its field paths.
 import { Type, type Static, type TObject, type TSchema, type TSchemaOptions } from "typebox";
 import type { Field, FieldForm, Fields, ValueOf } from "../../../base/domain/resources/fields.ts";
 import { camelCase, type CamelCase, snakeCase, type SnakeCase } from "../../../base/domain/text/names.ts";
@@ -17,7 +17,7 @@ interface ReadRow<Value> {
   readonly absent: Value | undefined;
 }
 
-/** Row of a field that requests may contain, but the server ignores. */
+/** Row of a field that requests may contain but that the server ignores. */
 interface UnreadRow {
   readonly schema: TSchema;
   readonly isUnread: true;
@@ -44,7 +44,7 @@ export type ReadValues<Rows extends ReadRows> = {
   >;
 };
 
-/** Values of a request that changes an object. Only the fields that its schema requires are always present. */
+/** Values in a request that changes an object. Only fields that the request's schema requires are always present. */
 type AlteredValues<Rows extends ReadRows> = Partial<ReadValues<Rows>> & {
   readonly [
     Name in keyof Rows & string as Rows[Name] extends ReadRow<unknown> | UnreadRow
@@ -84,9 +84,9 @@ export function creationRows<Rows extends Fields>(fields: Rows): AskedRows<Rows>
 }
 
 /**
- * Returns the rows of a request that changes an object. All of them are optional.
+ * Returns the rows of a request that changes an object. All fields are optional.
  *
- * @param nulls meaning of null: a value, allowed only for nullable fields; or no change, allowed for all fields
+ * @param nulls meaning of null: either a value, which only nullable fields allow, or no change, which all fields allow
  */
 export function changeRows<Rows extends Fields>(
   fields: Rows,
@@ -149,7 +149,7 @@ export function alteration<Rows extends ReadRows>(
   return schemaFrom(title, rows, {}, (_, sent) => (nulls === "values" && sent === null ? null : undefined));
 }
 
-/** Further checks of a form, which its schema cannot express. */
+/** Additional checks of a form that its schema cannot express. */
 type FormChecks = Pick<BodyForm<TObject>, "more" | "moreUnserved">;
 
 function schemaFrom<Value>(
@@ -205,7 +205,7 @@ type Written<Value> = Value extends Date
  */
 type WriteRows<Item> = Readonly<Record<string, TSchema | readonly [TSchema, (item: Item) => unknown]>>;
 
-/** Names of the rows whose values in the domain do not conform to their schemas. */
+/** Names of rows whose domain values do not conform to the row's schema. */
 type Mismatched<Item, Rows> = {
   readonly [Name in keyof Rows & string]: ValueIn<Item, Name, Rows[Name]> extends Static<SchemaOf<Rows[Name]>>
     ? never
@@ -250,8 +250,8 @@ export function answerOf<Item extends object>() {
       body: (item: Item) =>
         Object.fromEntries(writing.map(({ name, write }) => [name, written(write(item))])),
     };
-    // Safe cast: if a row's value does not conform to its schema, the declared return type makes the caller's code fail
-    // to compile.
+    // Safe cast: the declared return type makes the caller's code fail to compile if a row's value does not conform to
+    // its schema.
     return answer as never;
   };
 }
@@ -272,7 +272,7 @@ function written(value: unknown): unknown {
   return value instanceof Date ? value.toISOString() : value;
 }
 
-/** Returns the rows of an answer that shows the fields which clients can set. */
+/** Returns the rows of an answer for fields that clients can set. */
 export function shown<Rows extends Fields>(
   fields: Rows,
 ): { readonly [Name in keyof Rows & string as SnakeCase<Name>]: TSchema } {

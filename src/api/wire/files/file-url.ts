@@ -11,8 +11,8 @@ export function fileIdOf(text: string): string | null {
 }
 
 /**
- * Returns the id of the file that a request names: by the id itself, as `hone-file://<id>`, or by the file's URL on
- * this server.
+ * Returns the id of the file that a request names. A request may contain the id itself, `hone-file://<id>`, or the
+ * file's URL on this server.
  *
  * @param host host name under which the request reached this server; null if unknown
  * @returns null for any other text

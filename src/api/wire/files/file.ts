@@ -13,7 +13,7 @@ export const fileQuerySchema = Type.Object({
   purpose: Type.Optional(Type.String({ description: "Only files with this purpose." })),
 });
 
-/** This schema is only documentation. The upload is parsed while it arrives, without a schema. */
+/** Used only for the documentation: the upload is parsed without it, while it arrives. */
 export const uploadSchema = Type.Object(
   {
     purpose: Type.Enum([filePurpose], {
@@ -51,7 +51,7 @@ export function unixSecondsOf({ createdAt }: { readonly createdAt: Date }): numb
 
 const nameLengthMax = 255;
 
-/** Returns the fault of a file's name; null for a name that the server keeps. */
+/** Returns the fault of a file name; null if the name is valid. */
 export function fileNameFault(name: string): Pick<Fault, "message" | "type"> | null {
   if (name.length > nameLengthMax) {
     const message = `The name of the file has ${name.length} characters; at most ${nameLengthMax} are kept.`;

@@ -39,7 +39,7 @@ export function uploadCreationForm(bytesMax: number) {
   return form;
 }
 
-/** This schema is only documentation. A part is parsed while it arrives, without a schema. */
+/** Used only for the documentation: a part is parsed without it, while it arrives. */
 export const partSchema = Type.Object(
   { data: Type.String({ format: "binary", description: "Bytes of the part, at most 64 MiB." }) },
   { title: "UploadPartCreate" },

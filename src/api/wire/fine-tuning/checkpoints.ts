@@ -1,4 +1,4 @@
-// API format of the checkpoints of fine-tuning jobs, which are versions of the trained model.
+// API format of a fine-tuning job's checkpoints, which are versions of the trained model.
 import { Type, type Static } from "typebox";
 import { fineTunedCheckpoint } from "../../../base/domain/fine-tuning/fine-tuned-name.ts";
 import type { FineTuningJob } from "../../../base/domain/fine-tuning/fine-tuning-job.ts";
@@ -21,7 +21,7 @@ export const checkpointSchema = Type.Object(
   { title: "FineTuningJobCheckpoint" },
 );
 
-/** @param stepNumber number of steps of the job after which the version was made */
+/** @param stepNumber number of steps that the job had taken when the version was made */
 export function checkpointBody(
   job: FineTuningJob,
   { id, step, createdAt, metrics }: ModelVersion,

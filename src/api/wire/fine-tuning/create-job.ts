@@ -1,4 +1,4 @@
-// API format of a request that creates a fine-tuning job, as OpenAI's API has it.
+// API format of a request that creates a fine-tuning job, as in OpenAI's API.
 import { Type, type Static } from "typebox";
 import type { FineTuningMethodName } from "../../../base/domain/fine-tuning/fine-tuning-job.ts";
 import { isObject, report, type Findings } from "../../../base/validation/findings.ts";
@@ -45,7 +45,10 @@ const methodSchema = Type.Object(
   { title: "FineTuningMethod" },
 );
 
-/** Pattern of a valid suffix. The schema's patterns are only for clients, so this module checks the suffix itself. */
+/**
+ * Pattern of a valid suffix. The server does not check patterns in the schema, which are only for clients; this module
+ * checks the suffix itself.
+ */
 const suffixPattern = /^[^\s/:%]+$/;
 
 const creationSchema = Type.Object(

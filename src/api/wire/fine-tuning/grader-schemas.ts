@@ -4,7 +4,7 @@ import { embeddingMetric, type Grader, similarityMetrics } from "../../../base/d
 import { nullable } from "../nullable.ts";
 
 const open = { additionalProperties: true };
-// Optional, because OpenAI's documentation shows multi-graders without a name.
+// Optional, since OpenAI's documentation contains multi-graders without a name.
 const name = nullable(Type.String({ minLength: 1, maxLength: 256 }));
 const template = Type.String({ maxLength: 100_000 });
 const model = Type.String({ minLength: 1, maxLength: 1024 });

@@ -62,7 +62,7 @@ export const reinforcementHyperparameters = Type.Object(
   { title: "ReinforcementHyperparameters" },
 );
 
-/** Hyperparameters as a request sends them; absent, null and "auto" leave the choice to the server. */
+/** Hyperparameters in a request. For absent, null and "auto", the server chooses the value. */
 export type SentHyperparameters = Partial<
   Static<typeof dpoHyperparameters> & Static<typeof reinforcementHyperparameters>
 >;

@@ -1,4 +1,5 @@
-// Reads files of items for reinforcement jobs: each line has the messages of a prompt, and any fields for the grader.
+// Reads files of items for reinforcement jobs. Each line contains the messages of a prompt, and any fields that the
+// grader uses.
 import { Type, type TSchema } from "typebox";
 import { check } from "../../../base/validation/check.ts";
 import {
@@ -25,7 +26,7 @@ const itemSchema: TSchema = Type.Object(
   { additionalProperties: true },
 );
 
-/** Request field at which the faults of a file are reported. */
+/** Request field in which the faults of a file are reported. */
 const fileFields = {
   "item file": "training_file",
   "validation file": "validation_file",
@@ -68,7 +69,7 @@ function checkItem(value: unknown, findings: Findings): void {
   report(findings, "value_error", message, "messages", String(messages.length - 1), "role");
 }
 
-/** True if a file's line, parsed as JSON, is an item: its messages end with a message that a model would answer. */
+/** True if the parsed line of a file is an item. The last message of an item is one that a model would answer. */
 export function isItem(value: unknown): boolean {
   if (!isObject(value) || !Array.isArray(value["messages"])) return false;
   const last: unknown = value["messages"].at(-1);

@@ -1,4 +1,4 @@
-// Reads a grader, and finds its faults: an unknown type, wrong fields, unknown variables, a wrong formula.
+// Reads a grader and finds its faults, such as an unknown type, wrong fields, unknown variables or a wrong formula.
 import type { Grader } from "../../../base/domain/fine-tuning/grader.ts";
 import { quoted, ServiceError } from "../../../base/domain/service-error.ts";
 import { check } from "../../../base/validation/check.ts";
@@ -62,7 +62,8 @@ const meteorFault =
 
 function checkMulti({ graders, calculate_output: formula }: Value, findings: Findings): void {
   const entries = isObject(graders) ? Object.entries(graders) : [];
-  // OpenAI's types allow a single grader in `graders`. Hone refuses it, because the formula refers to graders by name.
+  // OpenAI's types allow a single grader instead of a map in `graders`. Hone refuses it, because the formula refers to
+  // graders by name.
   const isSingle = isObject(graders) && typeof graders["type"] === "string";
   if (isSingle || entries.length === 0 || entries.length > gradersMax)
     return report(

@@ -1,4 +1,4 @@
-// API format of keys for administrators: requests that create, change or rotate them, and answers that show them.
+// API format of keys, for administrators: requests that create, change or rotate keys, and answers that show them.
 import { Type } from "typebox";
 import {
   type AccessKey,

@@ -51,10 +51,10 @@ export const usageAnswer = answerOf<UsageRow>()("Usage", {
 });
 
 /**
- * Returns the filter for the usage that a query selects.
+ * Returns the filter on usage that a query describes.
  *
- * @param entity entity whose usage is selected; null for all entities. The route has checked that the caller may see
- * this usage
+ * @param entity entity whose usage is selected, which the route has checked that the caller may see; null for all
+ * entities
  * @throws ServiceError `invalid` for an invalid day
  */
 export function usageFilter(

@@ -1,4 +1,4 @@
-// API format of Langfuse's scores, which become feedback on a call (an observation) or on a whole trace.
+// API format of Langfuse's scores. A score becomes feedback on a call (an observation) or on a whole trace.
 import { Type, type Static } from "typebox";
 import type { FeedbackInput } from "../../../judge/feedback/check-content.ts";
 import type { Json, JsonObject } from "../../../base/domain/text/json.ts";

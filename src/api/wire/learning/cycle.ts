@@ -1,4 +1,4 @@
-// API format of learning cycles: what a model learned from whom, the evaluation, and the decision.
+// API format of learning cycles: the feedback that a model learned from, the evaluation, and the decision.
 import { Type } from "typebox";
 import {
   cycleStages,

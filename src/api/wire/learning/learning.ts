@@ -1,4 +1,4 @@
-// API format of the settings with which a model learns while it is used, and of the state of its learning.
+// API format of a model's learning while it is in use: the settings, and the current state.
 import { Type } from "typebox";
 import { pathSteps, pathText } from "../../../base/domain/feedback-query/feedback-field.ts";
 import { learningFields, type LearningOrder } from "../../../base/domain/learning/learning-order.ts";

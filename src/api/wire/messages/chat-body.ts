@@ -14,7 +14,7 @@ export type MessageBody = CountRequestBody & Partial<MessagesRequestBody>;
  * Returns the body of the equivalent chat request.
  *
  * @param messages result of `inputMessages` for the body
- * @param tools tools of the body that the model sees
+ * @param tools those tools of the body that the model sees
  */
 export function chatBody(
   body: MessageBody,
@@ -45,7 +45,9 @@ export function chatBody(
   };
 }
 
-/** Returns the format of the answer, which the body may have under a newer or an older name. */
+/**
+ * Returns the format of the answer. The body may have it in `output_config` or, from older clients, in `output_format`.
+ */
 function formatOf({ output_config: config, output_format: older }: CountRequestBody) {
   return config?.format ?? older ?? null;
 }
@@ -59,7 +61,7 @@ function toolChoice({ type, name }: ToolChoice): unknown {
   return type === "any" ? "required" : type;
 }
 
-/** Returns the fields that tell the model to think or not to think. Without them, the chat template would decide. */
+/** Returns the fields that turn thinking on or off. Without them, the chat template would decide. */
 function thinkingBody({
   thinking,
   output_config: config,
@@ -71,8 +73,8 @@ function thinkingBody({
   const own = variables ?? {};
   return {
     reasoning_effort: effort,
-    // A reasoning effort implies thinking, so `enable_thinking` is set only if there is no reasoning effort. Invalid
-    // `chat_template_kwargs` are passed on unchanged, so that the chat reader refuses them.
+    // Sets `enable_thinking` only without a reasoning effort, which implies thinking. Passes on invalid
+    // `chat_template_kwargs` unchanged, so that the chat reader refuses them.
     ...(effort === null && isObject(own) ? { chat_template_kwargs: { enable_thinking: true, ...own } } : {}),
     thinking_token_budget: kind === "enabled" ? (thinking?.budget_tokens ?? null) : null,
     include_reasoning: thinking?.display !== "omitted",

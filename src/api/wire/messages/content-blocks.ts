@@ -1,5 +1,6 @@
 // Builds the content blocks of an answer while it arrives: thoughts, text and tool calls. At most one block is open at
-// a time. Events report each change of a block; a stream sends them, and a complete answer discards them.
+// a time. Each change of a block is reported as an event; a stream sends the events, and a complete answer discards
+// them.
 import { createHash } from "node:crypto";
 import { assert } from "../../../base/domain/assert.ts";
 import type { ChatDelta, ToolCallDelta } from "../../../base/domain/chat.ts";
@@ -15,7 +16,7 @@ interface OpenBlock {
   text: string;
 }
 
-/** For each kind of block: the type of its deltas, and the member of a delta that has the added text. */
+/** For each kind of block: the type of its deltas, and the member of a delta that contains the added text. */
 const deltas = {
   thinking: { type: "thinking_delta", member: "thinking" },
   text: { type: "text_delta", member: "text" },
@@ -108,12 +109,12 @@ function blockBody(block: OpenBlock): object {
   return { ...startBody(block), ...ended() };
 }
 
-/** Caller of a tool as answers show it: the model itself, not a program that the model wrote. */
+/** Caller of a tool, as answers show it. `direct` is the model itself, as opposed to a program that the model wrote. */
 const caller = { type: "direct" };
 
 /**
- * Returns a hash that identifies the thoughts. It is no proof of origin: when a client sends it back, the server does
- * not check it.
+ * Returns a hash that identifies the thoughts. It proves nothing about their origin: the server does not check it when
+ * a client sends it back.
  */
 function signatureOf({ text }: OpenBlock): string {
   return createHash("sha256").update(text).digest("base64");

@@ -1,5 +1,5 @@
 // Converts the messages of a request to chat messages. The blocks of one turn become one message, and each tool result
-// becomes a separate one. It records the paths in the body from which the parts of each message came.
+// becomes a message of its own. Records for the parts of each message from which path in the body they came.
 import { exactJsonText, type ExactJson } from "../../../base/domain/text/exact-json.ts";
 import type { CountRequestBody } from "./messages-request.ts";
 
@@ -12,9 +12,9 @@ type Place = readonly string[];
 /** Paths in the client's body from which a chat message was built. */
 export interface MessageOrigin {
   readonly place: Place;
-  /** For each text in the message's content, the path in the client's body from which it came. */
+  /** For each text in the message's content, its path in the client's body. */
   readonly textPaths: readonly Place[];
-  /** For each tool call of the message, the path in the client's body from which it came. */
+  /** For each tool call of the message, its path in the client's body. */
   readonly callPaths: readonly Place[];
 }
 
@@ -28,7 +28,7 @@ interface Text {
   readonly place: Place;
 }
 
-/** Consecutive blocks of one role without a tool result between them, or a single tool result. */
+/** Either consecutive blocks of one role without a tool result, or a single tool result. */
 interface Turn {
   readonly role: Message["role"] | "tool";
   readonly place: Place;
@@ -39,7 +39,7 @@ interface Turn {
   readonly resultOf?: string | null | undefined;
 }
 
-/** Converts the messages of a request to chat messages, and puts the system message first. */
+/** Converts the messages of a request to chat messages. The system message comes first. */
 export function inputMessages({
   system,
   messages,
@@ -67,15 +67,15 @@ export function inputMessages({
   return turns.map(turnMessage);
 }
 
-/** True if the model should continue the last message, because it is an assistant message without tool calls. */
+/** True if the last message is an assistant message without tool calls. The model then continues it. */
 export function continuesLast(messages: readonly InputMessage[]): boolean {
   const last = messages.at(-1);
   return last?.message["role"] === "assistant" && last.origin.callPaths.length === 0;
 }
 
 /**
- * True for the billing line that Claude Code puts before its instructions. The line identifies the program and the
- * request. Because it differs in each request, it would prevent prompt caching.
+ * True for the billing line at the beginning of Claude Code's instructions, which identifies the program and the
+ * request. It differs in each request, so it would prevent prompt caching.
  */
 function isAttribution(text: string): boolean {
   return text.startsWith("x-anthropic-billing-header:");
@@ -87,7 +87,7 @@ function blocksOf(content: Message["content"]): readonly Block[] {
 
 function addBlock(turn: Turn, block: Block, place: Place): void {
   if (block.type === "text") turn.texts.push({ text: block.text ?? "", place });
-  // Redacted thoughts are dropped, because only the model that produced them can read them.
+  // Drops redacted thoughts, because only the model that produced them can read them.
   if (block.type === "thinking") turn.thoughts.push(block.thinking ?? "");
   if (block.type !== "tool_use") return;
   // Safe cast: parsed from JSON.
@@ -98,7 +98,7 @@ function addBlock(turn: Turn, block: Block, place: Place): void {
 
 function turnMessage({ role, place, texts, thoughts, calls, resultOf }: Turn): InputMessage {
   const parts = texts.map(({ text }) => ({ type: "text", text }));
-  // A single text is passed as a string, because some chat templates do not support text parts.
+  // Passes a single text as a string, because some chat templates do not support text parts.
   const content = parts.length > 1 ? parts : (parts[0]?.text ?? (calls.length > 0 ? null : ""));
   return {
     message: {

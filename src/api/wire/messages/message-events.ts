@@ -1,4 +1,5 @@
-// Writes the answer to a request of the Messages API: the events of a stream, or the message that these events build.
+// Writes the answer to a request of the Messages API: the events of a stream, or the message that results from these
+// events.
 import { assert } from "../../../base/domain/assert.ts";
 import type { ChatDelta, ChatFinish, ChatHeader, ChatRequest, ChatUsage } from "../../../base/domain/chat.ts";
 import { ContentBlocks, type MessageEvent } from "./content-blocks.ts";
@@ -6,7 +7,7 @@ import { ContentBlocks, type MessageEvent } from "./content-blocks.ts";
 /** Event that keeps an idle connection open. */
 export const ping: MessageEvent = { type: "ping" };
 
-/** Returns a writer of the events of one stream. For each step, its `add` takes the step's deltas. */
+/** Returns a writer for the events of one stream. Its `add` takes the deltas of one step. */
 export function messageEvents(request: ChatRequest, header: ChatHeader) {
   const message = new MessageSoFar(request, header);
   return {
@@ -30,11 +31,11 @@ export function messageEvents(request: ChatRequest, header: ChatHeader) {
   };
 }
 
-/** Returns a collector for one complete message, which is the same that {@link messageEvents} streams. */
+/** Returns a collector for one complete message. It equals the message that {@link messageEvents} streams. */
 export function wholeMessage(request: ChatRequest, header: ChatHeader) {
   const message = new MessageSoFar(request, header);
   return {
-    // The events are discarded, but iterating over them updates the message.
+    // Iterating over the events updates the message. The events themselves are discarded.
     add: (deltas: readonly ChatDelta[]): void => deltas.forEach((delta) => void [...message.add(delta)]),
     end: (usage: ChatUsage): object => message.body({ ...message.stop(usage), usage: message.usage(usage) }),
   };
@@ -45,7 +46,7 @@ class MessageSoFar {
   readonly #header: ChatHeader;
   readonly #blocks = new ContentBlocks();
   #finish: ChatFinish | null = null;
-  /** Number of the answer's tokens up to the last one that belongs to thoughts. */
+  /** Number of tokens from the beginning of the answer to the end of its last thought. */
   #thinkingTokens = 0;
 
   constructor(request: ChatRequest, header: ChatHeader) {
@@ -77,7 +78,7 @@ class MessageSoFar {
     };
   }
 
-  /** Returns the reason for the end of the answer, and the stop sequence if one ended it. */
+  /** Returns why the answer ended, and the stop sequence if one ended it. */
   stop({ completionTokens }: ChatUsage): {
     readonly stop_reason: string;
     readonly stop_sequence: string | null;
@@ -94,11 +95,11 @@ class MessageSoFar {
     return { stop_reason: matchedStop === null ? "end_turn" : "stop_sequence", stop_sequence: matchedStop };
   }
 
-  /** Returns the usage. Tokens from the prompt cache are counted separately, not as input tokens. */
+  /** Returns the usage. Input tokens do not include tokens from the prompt cache, which have their own field. */
   usage({ promptTokens, cachedTokens, completionTokens }: ChatUsage): object {
     return {
       input_tokens: promptTokens - cachedTokens,
-      // Tokens written to the prompt cache are not counted, because writing costs nothing here.
+      // Always 0, because writing tokens to the prompt cache costs nothing here.
       cache_creation_input_tokens: 0,
       cache_read_input_tokens: cachedTokens,
       cache_creation: null,

@@ -1,5 +1,5 @@
-// Forms of requests of the Messages API, with checks that a schema cannot express: required members of each type of
-// block, tool and tool choice, roles that may have a block, and supported types.
+// Forms of requests of the Messages API. Also checks what a schema cannot express: supported types, the members that
+// each type of block, tool and tool choice requires, and the roles that may have a block.
 import { quoted, type Fault } from "../../../base/domain/service-error.ts";
 import { eachObject, isObject, report, type Findings } from "../../../base/validation/findings.ts";
 import type { BodyForm } from "../body.ts";

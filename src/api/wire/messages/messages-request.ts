@@ -1,5 +1,5 @@
-// Fields of a request in Anthropic's Messages API, with type, range, default and description. A field that has a
-// counterpart in a chat request has the same meaning there. The other fields of a chat request are accepted, too.
+// Fields of a request in Anthropic's Messages API, with type, range, default and description. A field with a
+// counterpart in a chat request has the same meaning as there. All other fields of a chat request are accepted too.
 import { Type } from "typebox";
 import { isEmpty, never } from "../body.ts";
 import { sharedFields, sharedNames, type SharedName } from "../chat/shared-fields.ts";
@@ -51,7 +51,7 @@ const contentBlock = Type.Object(
         "In a tool result: accepted without effect, because chat templates cannot mark a call as failed. Describe the failure in the content.",
     }),
     cache_control: cached,
-    // Blocks in answers have the members below. They are accepted here, because clients send such blocks back.
+    // Accepts members that only blocks in answers have, because clients send such blocks back.
     citations: free("Accepted, but has no effect."),
     caller: free("Accepted, but has no effect."),
     data: free("In a redacted thinking block: accepted without effect."),
@@ -162,7 +162,7 @@ export const unrenamedNames: readonly UnrenamedName[] = sharedNames.filter(
   (name): name is UnrenamedName => !renamed.some((one) => one === name),
 );
 
-/** Names of the fields in {@link unrenamedNames} that affect how the prompt is rendered. */
+/** Those of the fields in {@link unrenamedNames} that affect how the prompt is rendered. */
 const promptNames = [
   "model",
   "documents",
@@ -171,7 +171,7 @@ const promptNames = [
   "add_special_tokens",
 ] as const satisfies readonly UnrenamedName[];
 
-/** Fields for the prompt. Requests to count tokens have them, too. */
+/** Fields that determine the prompt. Requests to count tokens have them too. */
 const promptFields = {
   messages: field("read", Type.Array(messageSchema, { minItems: 1 }), {
     about: "The conversation so far, oldest first.",

@@ -1,5 +1,4 @@
-// List of models in the form of Anthropic's API. The server recognizes clients of that API by the header
-// `anthropic-version`.
+// List of models in the form of Anthropic's API, for clients that send the header `anthropic-version`.
 import { Type, type Static } from "typebox";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
@@ -48,7 +47,8 @@ export function modelInfoPage(
 ): object {
   const start = after === undefined ? 0 : placeOf(models, after, "after_id") + 1;
   const end = before === undefined ? models.length : placeOf(models, before, "before_id");
-  // With only `before_id`, the page contains the models directly before that one, not the first ones of the list.
+  // With only `before_id`, the page contains the models directly before that model instead of the first ones of the
+  // list.
   const isBackward = before !== undefined && after === undefined;
   const first = isBackward ? Math.max(start, end - limit) : start;
   const page = models.slice(first, isBackward ? end : Math.min(end, first + limit));

@@ -1,5 +1,5 @@
-// Converts a parsed body of the Messages API to the domain's requests. It builds the equivalent chat request and reads
-// that, so that equal fields have equal effects. Faults have the path at which the client sent the field.
+// Converts a parsed body of the Messages API to the domain's requests. Builds the equivalent chat request and reads
+// that one, so that equal fields have equal effects. Faults have the path at which the client sent the field.
 import type { ChatRequest, TokenizeRequest } from "../../../base/domain/chat.ts";
 import { assert } from "../../../base/domain/assert.ts";
 import { cut, ServiceError } from "../../../base/domain/service-error.ts";
@@ -13,14 +13,14 @@ import { inputMessages } from "./input-messages.ts";
 import { countForm, isShownTool, messagesForm } from "./messages-fields.ts";
 import { toSentError, toSentPath, type SentOrigins } from "./sent-paths.ts";
 
-/** Data that requests for a message and requests to count tokens have in common. */
+/** Data that requests for a message and requests to count tokens share. */
 interface ReadParts {
   /**
-   * Location in the request of each field of the domain request. For messages, it is their location in the chat
-   * request, which `origins` translates to the client's request.
+   * Location in the request of each field of the domain request. A message's location is that in the chat request;
+   * `origins` translates it to the client's request.
    */
   readonly fieldPaths: FieldPaths;
-  /** Paths in the body from which the messages and tools of the chat request were built. */
+  /** For the messages and tools of the chat request, the paths in the client's body from which they were built. */
   readonly origins: SentOrigins;
   /** Sentences for the client about how the server interpreted the request. */
   readonly notices: readonly string[];
@@ -81,8 +81,8 @@ function readAsChat(
     exact,
   }: { readonly limits: ChatLimits; readonly requestId: RequestId; readonly exact: unknown },
 ): Omit<ReadParts, "ignored"> & { readonly request: ChatRequest } {
-  // Safe cast: `exact` has the content of the checked body, except that its numbers are as the client wrote them.
-  // Arguments of tool calls keep this notation.
+  // Safe cast: `exact` is the checked body, except that its numbers are as the client wrote them. Arguments of tool
+  // calls keep this notation.
   const exactBody = exact as MessageBody;
   const messages = inputMessages(exactBody);
   const shown = (body.tools ?? []).flatMap((tool, index) =>
@@ -125,8 +125,8 @@ function readAsChat(
 }
 
 /**
- * Makes the thinking budget optional. A required `thinking_token_budget` is refused for a model without thinking marks,
- * but clients of the Messages API send a budget without knowing the model.
+ * Makes the thinking budget optional. A required `thinking_token_budget` would be refused for a model without thinking
+ * marks. Clients of the Messages API do not know the model and send a budget anyway.
  */
 function withOptionalBudget(request: ChatRequest, { thinking }: MessageBody): ChatRequest {
   const { processors } = request.sampling;
@@ -140,7 +140,7 @@ function withOptionalBudget(request: ChatRequest, { thinking }: MessageBody): Ch
   };
 }
 
-/** Refuses lists that exceed their limits, before other code iterates over their blocks. */
+/** Refuses lists beyond their limits before any code iterates over their blocks. */
 function refuseLongLists(body: unknown, { chatMessages, chatParts, chatTools }: ChatLimits): void {
   if (!isObject(body)) return;
   const { messages, system, tools } = body;
@@ -158,7 +158,7 @@ function refuseLongLists(body: unknown, { chatMessages, chatParts, chatTools }: 
   if (faults.length > 0) throw new ServiceError({ code: "invalid", faults });
 }
 
-/** Refuses a tool choice that requires a call although the model sees no tool. */
+/** Refuses a tool choice that requires a call if the model sees no tool. */
 function refuseUnfulfillableChoice(
   { tools, tool_choice: choice }: MessageBody,
   shown: readonly object[],
@@ -175,7 +175,7 @@ function refuseUnfulfillableChoice(
   });
 }
 
-/** Returns notices about parts of the request that have no effect, because the client may rely on them. */
+/** Returns notices about parts of the request without effect, since the client may rely on these parts. */
 function noticesOf({ tools, context_management: management }: MessageBody): readonly string[] {
   const left = [...new Set((tools ?? []).map(({ type }) => type).filter((type) => !isShownTool(type)))];
   const edits = isObject(management) ? management["edits"] : null;

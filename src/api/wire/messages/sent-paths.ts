@@ -1,10 +1,10 @@
-// Translates paths in a chat request to paths in the request of the Messages API from which it was built.
+// Translates paths in a chat request to paths in the Messages API request from which the chat request was built.
 import { relocate } from "../field-paths.ts";
 import type { MessageOrigin } from "./input-messages.ts";
 
 type Place = readonly string[];
 
-/** Paths in the client's request from which the parts of a chat request were built. */
+/** For the parts of a chat request, the paths in the client's request from which they were built. */
 export interface SentOrigins {
   readonly messages: readonly MessageOrigin[];
   /** For each tool of the chat request, its index in the client's request. */
@@ -45,7 +45,7 @@ export function toSentPath(location: Place, { messages, tools, format }: SentOri
   const origin = name === "messages" ? messages[Number(index)] : undefined;
   if (index !== "" && origin !== undefined) return ["body", ...messagePath(origin, below)];
   if (name === "tools" && index !== "") {
-    // In the Messages API, a tool has its members directly, without an object `function`.
+    // In the Messages API, the members of a tool's object `function` are members of the tool itself.
     const members = below.filter((member, at) => !(at === 0 && member === "function"));
     const sent = members.map((member, at) => (at === 0 && member === "parameters" ? "input_schema" : member));
     return ["body", name, String(tools[Number(index)] ?? index), ...sent];

@@ -23,7 +23,7 @@ export function chatBodyOf(body: ChatBody): object {
   };
 }
 
-/** Returns the body of a chat request, to which a completion with a chat template is equivalent. */
+/** Converts a completion with a chat template to the body of the equivalent chat request. */
 export function promptedBodyOf(body: GenerateBody): object {
   const { system, prompt } = body;
   const messages = [
@@ -33,7 +33,7 @@ export function promptedBodyOf(body: GenerateBody): object {
   return { ...sharedBody(body), ...thinkingBody(body), ...logprobsBody(body), messages };
 }
 
-/** Returns the body of a text completion, to which Ollama's completion without a chat template is equivalent. */
+/** Converts a completion without a chat template to the body of the equivalent text completion. */
 export function rawBodyOf(body: GenerateBody): object {
   const { prompt, logprobs, top_logprobs: count } = body;
   return {

@@ -120,7 +120,7 @@ export const sampleForm: BodyForm<typeof sampleSchema> = {
   more: checkCombinations,
 };
 
-/** Where the fields that the chat service names in errors are in the body. */
+/** Paths in the body of the fields that the chat service names in errors. */
 export const samplePaths: FieldPaths = {
   model: ["body", "sampling_session_id"],
   "prompt.tokenIds": ["body", "prompt"],

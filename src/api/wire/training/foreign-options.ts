@@ -1,5 +1,5 @@
-// Options of other trainers that Hone's trainer lacks. Such an option is accepted if its value asks for what Hone's
-// trainer does anyway. All other values are refused, so that no job silently ignores an option.
+// Options of other trainers that Hone's trainer lacks. Such an option is accepted if its value asks for behaviour that
+// Hone's trainer has anyway. All other values are refused, so that no job silently ignores an option.
 import type { TProperties } from "typebox";
 import { Type } from "typebox";
 import { isObject, report, type Findings } from "../../../base/validation/findings.ts";
@@ -7,7 +7,7 @@ import { is, never, type AsksNothing } from "../body.ts";
 import { nullable } from "../nullable.ts";
 
 interface ForeignOption {
-  /** True for values that ask for what the trainer does anyway. Null is always accepted. */
+  /** True for values that ask for behaviour that the trainer has anyway. Null is always accepted. */
   readonly asksNothing: AsksNothing;
   readonly description: string;
   /** Sentence that says which values the server accepts. */

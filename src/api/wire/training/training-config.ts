@@ -1,6 +1,6 @@
 // Training settings of a job, under the names of the API and of other trainers' clients. Null and absent mean the
-// default. If a request contains two names of an option, the values must agree unless one name takes precedence.
-// Known but unsupported options are refused, and unknown ones are reported.
+// default; two names of one option must agree unless one takes precedence. Known but unsupported options are refused,
+// and unknown ones are reported.
 import { Type, type Static, type TSchema } from "typebox";
 import { basePrecisions } from "../../../base/domain/trainer/base-precision.ts";
 import {

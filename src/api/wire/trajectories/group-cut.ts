@@ -1,6 +1,6 @@
-// Splits the text of a stored group into items. A group may have hundreds of megabytes, so its text comes piece by
-// piece. The code finds where items begin and end, but does not parse them.
-// The functions are pure and their state is plain data, so that each piece may be processed in another thread.
+// Splits the text of a stored group, which may have hundreds of megabytes, into items. The text comes piece by piece;
+// the code finds where items begin and end, but does not parse them. The functions are pure and their state is plain
+// data, so that each piece may be processed in another thread.
 import { assert } from "../../../base/domain/assert.ts";
 
 export type Bytes = Uint8Array<ArrayBuffer>;

@@ -1,5 +1,5 @@
 // Server side of a remote trainer, similar to a training service. Answers each message immediately with the name of a
-// future, and lets another trainer compute later. Saves states under names of its own. Accepts no adapters, and cannot
+// future, and lets another trainer compute later. Saves states under names of its own, accepts no adapters, and cannot
 // compute the base model.
 import { mkdtempSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
