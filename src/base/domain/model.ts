@@ -52,7 +52,7 @@ export interface DeviceChoice {
   readonly reason: string;
 }
 
-/** Where a base model runs: on a device of this program, or on vLLM servers. */
+/** Place in which a base model runs: on a device of this program, or on vLLM servers. */
 export interface ComputingPlace {
   readonly device: Device | "vllm";
   readonly reason: string;
