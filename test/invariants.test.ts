@@ -114,7 +114,8 @@ const absences: readonly Absence[] = [
   {
     invariant: 7,
     pattern: /"node:child_process"/,
-    // `hone open` passes an address to the desktop and does not wait. `hone rollout run` and `hone start` run the user's command.
+    // `hone open` passes an address to the desktop and does not wait. `hone rollout run` and `hone start` run the
+    // user's command.
     allowed: ["src/base/processes/", "src/apps/cli/commands/open.ts", "src/apps/cli/rollouts/run-command.ts"],
     example: 'import { fork } from "node:child_process";',
   },
