@@ -98,7 +98,7 @@ test("the patterns in the table are refused, and the limits are listed", () => {
     assert.equal(refusalOf(regex(pattern))?.kind, "not-exact", pattern);
   }
   const [, listed = ""] =
-    /These are the limits, with their values:(.*?)\.\n\nHone refuses a constraint/s.exec(page) ?? [];
+    /These are the limits, with their values:(.*?)\.\n\nIf a constraint exceeds a limit/s.exec(page) ?? [];
   const { strictFormats: _, cacheBytes: __, cachedMaskBytes: ___, ...each } = constraintSettings.with();
   const stated = [...listed.matchAll(/`(\w+)` \(([\d,]+)\)/g)].map(([, name, value]) => [
     name,

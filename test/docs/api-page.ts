@@ -69,6 +69,7 @@ const sections: Readonly<Record<string, string>> = {
  * their fields.
  */
 const foreignClients: Readonly<Record<string, string>> = {
+  "fine-tuning": "OpenAI's clients",
   ollama: "Ollama's clients",
   tinker: "the Python package `tinker`",
   weave: "Weave's clients",
@@ -83,7 +84,7 @@ export function apiPage(document: ApiDocument): string {
       .filter(({ operation }) => operation.tags.includes(tag))
       .map((route) => routeText(route, { shared, described }));
     const client = foreignClients[tag];
-    const note = `Hone offers these routes for ${client}, whose maker defines their fields. \`/docs\` of a running server describes the fields that Hone reads.\n\n`;
+    const note = `Hone offers these routes for ${client}, and reads the fields that these clients send. \`/docs\` of a running server describes the fields that Hone reads.\n\n`;
     return `## ${title}\n\n${client === undefined ? "" : note}${texts.join("\n")}`;
   });
   const objects = [...shared].map(([title, { schema, isSent }]) => {
@@ -110,7 +111,7 @@ function routesIn({ paths }: ApiDocument): readonly Route[] {
 
 const introduction = `# API
 
-All routes, with every field of their requests and answers, except for routes whose fields another program's maker defines. \`npm run docs\` generates this page from the schemas that check requests. It has the content of \`/openapi.json\`, which a running server also shows at \`/docs\`.
+All routes, with every field of their requests and answers, except for routes whose fields another program defines. \`npm run docs\` generates this page from the schemas that check requests. It has the content of \`/openapi.json\`, which a running server also shows at \`/docs\`.
 
 * Bodies are JSON. Types are strict: \`"0.5"\` is not a number, \`1.0\` is an integer, and numbers are IEEE doubles.
 * If a field of a request may be null, sending null has the same effect as omitting the field.
@@ -222,7 +223,17 @@ function parameterText(parameters: readonly Parameter[]): string {
   const named = parameters.filter(isOfLists).map(({ name }) => `\`${name}\``);
   const link = `Takes the [parameters of lists](#lists) ${named.join(", ")}.\n`;
   const rest = parameters.filter((parameter) => !isOfLists(parameter));
-  return [...(named.length > 0 ? [link] : []), ...(rest.length > 0 ? [parameterTable(rest)] : [])].join("\n");
+  const others = rest.every(isPlainId) ? rest.map(plainId).join("") : parameterTable(rest);
+  return [...(named.length > 0 ? [link] : []), ...(rest.length > 0 ? [others] : [])].join("\n");
+}
+
+/** Returns true for a text in the path, which needs no row of a table. */
+function isPlainId({ in: place, schema }: Parameter): boolean {
+  return place === "path" && typeText(schema, () => null) === "string" && rangeText(schema) === "";
+}
+
+function plainId({ name, description = "" }: Parameter): string {
+  return `In the path, \`${name}\`: ${description}\n`;
 }
 
 /**
@@ -237,7 +248,8 @@ function bodyText(schema: Schema, context: Context): string {
   const count = rows.filter(isOfChat).length;
   if (context.heading === chat) for (const row of rows) chatFields.add(JSON.stringify(row));
   // Keeps the whole table if there are at most three such fields, because it is easier to read.
-  if (context.heading === chat || count < 4) return `The body:\n\n${objectText(schema, context, rows)}`;
+  if (context.heading === chat || count < 4)
+    return `The body:${rows.length === 0 ? " " : "\n\n"}${objectText(schema, context, rows)}`;
   const names = rows.filter(isOfChat).map(([name = ""]) => name);
   return `The body takes fields of [\`${chat}\`](#${anchor(chat)}), with the same meaning: ${names.join(", ")}. Its other fields:
 
@@ -252,7 +264,8 @@ function answerText(head: string, schema: Schema, context: Context): string {
   const rest = rows.filter((row) => !isSame(row, listFields));
   // A page of a list has all fields in `listFields`, which are left out of its table. Another answer may have a single
   // field equal to one of them; its table stays complete.
-  if (rows.length - rest.length < listFields.length) return `${head}\n\n${objectText(schema, context, rows)}`;
+  if (rows.length - rest.length < listFields.length)
+    return `${head}${rows.length === 0 ? " " : "\n\n"}${objectText(schema, context, rows)}`;
   const [[, type] = [], ...others] = rest;
   if (others.length === 0)
     return `${head} See [Lists](#lists) for the fields of a page; \`data\` is an ${type}.\n`;
