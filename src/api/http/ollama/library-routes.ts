@@ -30,7 +30,7 @@ export function ollamaLibraryRoutes(app: FastifyInstance, dependencies: HttpDepe
   on(
     "POST /api/pull",
     {
-      summary: "Confirm that a model is here, in Ollama's API",
+      summary: "Check that a model is served (Ollama's pull)",
       description:
         "Succeeds for a model that this server serves. It downloads none: only the operator adds base models, with `hone models add`.",
       body: pullForm,

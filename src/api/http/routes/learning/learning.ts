@@ -61,7 +61,7 @@ export function learningRoutes(app: FastifyInstance, dependencies: HttpDependenc
     {
       summary: "List the learning cycles of a model",
       description:
-        "Shows what the model learned from whom, how each candidate was evaluated, and the decision.",
+        "Shows who gave the signals that the model learned from, how each candidate was evaluated, and the decision.",
       find,
       query: pageQuerySchema,
       answer: "A page of cycles, newest first by default.",

@@ -39,7 +39,7 @@ const createModel = tool({
   name: "create_model",
   title: "Create a model to train",
   description:
-    "Registers a model to train on a base model. Hone records the chats of such a model. If the model exists already with the same base model, it is returned unchanged.",
+    "Registers a model that training jobs train, with adapters on a base model. Hone records the chats of such a model. If the model exists already with the same base model, it is returned unchanged.",
   effect: "adds",
   isIdempotent: true,
   input: z.strictObject({

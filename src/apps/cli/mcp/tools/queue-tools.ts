@@ -48,7 +48,7 @@ const listQueues = tool({
     items: z.array(
       z.object({
         id: z.string(),
-        name: z.string().describe("Name for the other tools: `entity/project/queue`."),
+        name: z.string().describe("Name of the queue as the other tools take it: `entity/project/queue`."),
         description: z.string(),
         questions: z.array(z.string()),
         annotators_per_item: z.number(),
@@ -128,7 +128,7 @@ const answerItem = tool({
   name: "answer_item",
   title: "Answer an item's questions",
   description:
-    "Stores the answers to the questions of a claimed item as feedback on its chat, and completes the item. Answers again replace the earlier ones.",
+    "Stores the answers to the questions of a claimed item as feedback on its chat, and completes the item. If the item was answered before, the new answers replace the earlier ones.",
   effect: "adds",
   isIdempotent: true,
   input: z.strictObject({

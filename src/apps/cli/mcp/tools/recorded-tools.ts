@@ -75,7 +75,7 @@ const feedbackMax = 100;
 const showChat = tool({
   name: "show_chat",
   title: "Show a recorded chat",
-  description: "Shows a recorded chat with all its messages, answers and feedback, without tokens.",
+  description: "Shows a recorded chat with all its messages, answers and feedback, but without token ids.",
   effect: "reads",
   isIdempotent: true,
   input: z.strictObject({ request_id: requestId, project }),
