@@ -79,7 +79,12 @@ const judgeAnswers = tool({
     task: z.string().min(1).max(textMax).describe("Task or question that the answers are about."),
     answers: z.array(z.string().max(textMax)).min(2).max(16).describe("Answers to compare."),
     rubric: z.string().min(1).max(20_000).describe("Criteria for a good answer."),
-    model: z.string().min(1).max(500).optional().describe("Model that judges. Default: the server's default model."),
+    model: z
+      .string()
+      .min(1)
+      .max(500)
+      .optional()
+      .describe("Model that judges. Default: the server's default model."),
     mode: z
       .enum(["rank", "score"])
       .default("rank")
