@@ -13,8 +13,8 @@ export function FirstSteps() {
         <li>
           <h3>Get an answer</h3>
           <p>
-            Every OpenAI client works with this address. You can also <a href={addressOf("chat")}>compare</a>{" "}
-            on this page.
+            Every OpenAI client works with this address. You can also <a href={addressOf("chat")}>chat</a> on
+            this page.
           </p>
           <Command text={chatCommand(origin, model)} />
         </li>
