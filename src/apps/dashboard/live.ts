@@ -4,7 +4,7 @@ import type { ServerSummary } from "../client/api.ts";
 import type { Hone } from "../client/hone.ts";
 import { HoneError } from "../client/hone-error.ts";
 import { signOut } from "./session.ts";
-import { untilVisible, whileVisible } from "./visibility.ts";
+import { pause, untilVisible, whileVisible } from "./visibility.ts";
 
 /** Latest summary; null before the first. */
 export const summary = signal<ServerSummary | null>(null);
@@ -46,15 +46,4 @@ async function follow(hone: Hone, signal: AbortSignal): Promise<void> {
     await pause(pauseMs, visible);
     pauseMs = Math.min(2 * pauseMs, pauseMaxMs);
   }
-}
-
-/** Resolves after the time, or once the signal has aborted. */
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener("abort", () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
 }

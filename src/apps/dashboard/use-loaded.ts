@@ -1,7 +1,7 @@
 // Hook that loads data when a view opens and reloads it periodically while the page is visible, until the view closes.
 import { useCallback, useEffect, useState } from "preact/hooks";
 import { HoneError } from "../client/hone-error.ts";
-import { untilVisible } from "./visibility.ts";
+import { pause, untilVisible } from "./visibility.ts";
 import { signOut } from "./session.ts";
 
 export interface Loaded<Value> {
@@ -64,14 +64,4 @@ export function useLoaded<Value>(
 /** Returns an error's message to show to the user. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener("abort", () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
 }

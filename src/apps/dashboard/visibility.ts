@@ -1,4 +1,5 @@
-// Waits for the page to be visible or hidden, so that a hidden tab sends no requests.
+// Waits for the page to be visible or hidden, so that a hidden tab sends no requests; and pauses between requests.
+import { webPlatform } from "../client/platform.ts";
 
 /** Resolves once the page is visible or the signal has aborted. */
 export function untilVisible(signal: AbortSignal): Promise<void> {
@@ -24,4 +25,9 @@ export function whileVisible(signal: AbortSignal): AbortSignal {
   signal.addEventListener("abort", stop, { once: true, signal: looking.signal });
   stop();
   return looking.signal;
+}
+
+/** Resolves after this number of milliseconds, or once the signal has aborted. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return webPlatform.sleep(ms, signal).catch(() => undefined);
 }

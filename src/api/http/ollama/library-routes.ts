@@ -9,7 +9,7 @@ import { nameIn } from "../../wire/ollama/models.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { endpoints } from "../endpoints/endpoint.ts";
 import { linesType } from "../sse.ts";
-import { ollamaAnswered } from "./answers.ts";
+import { modelGroup } from "./answers.ts";
 
 /** Operations of Ollama's API that Hone does not have, each with an error message that says what to do instead. */
 const refused = {
@@ -21,12 +21,7 @@ const refused = {
 
 export function ollamaLibraryRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
   const { directory } = dependencies;
-  const on = endpoints(app, {
-    tag: "ollama",
-    scheme: "bearer",
-    fieldPaths: { model: ["body", "model"], not_found: ["body", "model"] },
-    answered: ollamaAnswered,
-  });
+  const on = endpoints(app, modelGroup);
   on(
     "POST /api/pull",
     {

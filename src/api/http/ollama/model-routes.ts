@@ -1,6 +1,6 @@
 // Routes of Ollama's API that list and describe models, and report which version of Ollama the API follows.
 import type { FastifyInstance } from "fastify";
-import { ollamaAnswered } from "./answers.ts";
+import { modelGroup } from "./answers.ts";
 import { versionSchema } from "../../wire/ollama/library.ts";
 import {
   descriptionBody,
@@ -21,12 +21,7 @@ const ollamaVersion = "0.24.0";
 
 export function ollamaModelRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
   const startedAt = dependencies.clock.now();
-  const on = endpoints(app, {
-    tag: "ollama",
-    scheme: "bearer",
-    fieldPaths: { model: ["body", "model"], not_found: ["body", "model"] },
-    answered: ollamaAnswered,
-  });
+  const on = endpoints(app, modelGroup);
   on(
     "GET /api/version",
     { summary: "Read the version, in Ollama's API", answer: "The versions.", json: versionSchema },

@@ -9,7 +9,7 @@ import { nullable } from "../nullable.ts";
 import { optionsSchema } from "./options.ts";
 
 /** Accepted values of `think`; a level sets the reasoning effort. */
-export const thinkLevels = ["low", "medium", "high", "max"] as const;
+const thinkLevels = ["low", "medium", "high", "max"] as const;
 
 export const keepAliveField = () =>
   field("read", nullable(Type.Union([Type.Number({ title: "float" }), Type.String({ title: "str" })])), {

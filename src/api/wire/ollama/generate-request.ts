@@ -6,7 +6,7 @@ import { nullable } from "../nullable.ts";
 import { checkFormat, commonFields } from "./common-fields.ts";
 import { unservedOptions } from "./options.ts";
 
-export const generateFields = {
+const generateFields = {
   prompt: field("read", nullable(Type.String()), {
     about:
       "Text of the user, to which the chat template is applied unless `raw` is set. Without a prompt, the request only loads the model.",

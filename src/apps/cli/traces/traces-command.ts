@@ -105,7 +105,7 @@ async function download(client: Hone, { file_id: id }: TracedDataset, file: stri
 }
 
 /** Returns the lines that describe a dataset: its size, its first rows, and the calls that are left out. */
-export function datasetLines(dataset: TracedDataset): readonly string[] {
+function datasetLines(dataset: TracedDataset): readonly string[] {
   const { file_id: id, row_count: rows, call_count: calls, left_out: leftOut, has_more: hasMore } = dataset;
   const where = id === null ? "a file would have" : `the file ${id} has`;
   const reasons = Object.entries(leftOut).map(

@@ -16,7 +16,7 @@ export function Sparkline({ values }: { readonly values: readonly number[] }) {
 }
 
 /** Returns the points of the curve; equal numbers lie in the middle. */
-export function sparklinePoints(values: readonly number[]): readonly (readonly [x: number, y: number])[] {
+function sparklinePoints(values: readonly number[]): readonly (readonly [x: number, y: number])[] {
   const [least, most] = [Math.min(...values), Math.max(...values)];
   const edge = 3;
   return values.map((value, index) => [

@@ -20,7 +20,7 @@ export function When({ at }: { readonly at: string | null }) {
 }
 
 /** Formats a time relative to now. A time that is older than a month, or in another year, is shown as a date. */
-export function relativeTime(date: Date, now: number): string {
+function relativeTime(date: Date, now: number): string {
   const seconds = Math.round((now - date.getTime()) / 1000);
   const far = Math.abs(seconds);
   const [count, unit] =
