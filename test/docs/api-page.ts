@@ -77,20 +77,20 @@ const foreignClients: Readonly<Record<string, string>> = {
 
 export function apiPage(document: ApiDocument): string {
   const routes = routesIn(document);
-  const shared = sharedObjects(routes.filter(({ operation }) => !isForeign(operation)));
+  const own = routes.filter(({ operation }) => !isForeign(operation));
+  const shared = sharedObjects(own);
   const described: Described = { objects: new Map(), chatFields: new Set() };
   const parts = Object.entries(sections).map(([tag, title]) => {
-    const texts = routes
-      .filter(({ operation }) => operation.tags.includes(tag))
-      .map((route) => routeText(route, { shared, described }));
+    const ofTag = routes.filter(({ operation }) => operation.tags.includes(tag));
     const client = foreignClients[tag];
-    const note = `Hone offers these routes for ${client}, and reads the fields that these clients send. \`/docs\` of a running server describes the fields that Hone reads.\n\n`;
-    return `## ${title}\n\n${client === undefined ? "" : note}${texts.join("\n")}`;
+    if (client !== undefined) return foreignSection(title, client, ofTag);
+    const texts = ofTag.map((route) => routeText(route, { shared, described }));
+    return `## ${title}\n\n${texts.join("\n")}`;
   });
   const objects = [...shared].map(([title, { schema, isSent }]) => {
     return `### ${title}\n\n${objectText(schema, { shared, described, isSent, heading: title, self: title })}`;
   });
-  return [introduction, routeTable(routes), listText, ...parts, `## Objects\n\n${objects.join("\n")}`].join(
+  return [introduction, routeTable(own), listText, ...parts, `## Objects\n\n${objects.join("\n")}`].join(
     "\n",
   );
 }
@@ -109,9 +109,13 @@ function routesIn({ paths }: ApiDocument): readonly Route[] {
   return [...routes.values()];
 }
 
+const foreignLinks = Object.keys(foreignClients)
+  .map((tag) => `[${sections[tag] ?? tag}](#${anchor(sections[tag] ?? tag)})`)
+  .join(", ");
+
 const introduction = `# API
 
-All routes, with every field of their requests and answers, except for routes whose fields another program defines. \`npm run docs\` generates this page from the schemas that check requests. It has the content of \`/openapi.json\`, which a running server also shows at \`/docs\`.
+All routes, with every field of their requests and answers. Some sections list only routes, because another program defines their fields: ${foreignLinks}. \`npm run docs\` generates this page from the schemas that check requests. It has the content of \`/openapi.json\`, which a running server also shows at \`/docs\`.
 
 * Bodies are JSON. Types are strict: \`"0.5"\` is not a number, \`1.0\` is an integer, and numbers are IEEE doubles.
 * If a field of a request may be null, sending null has the same effect as omitting the field.
@@ -140,6 +144,20 @@ ${table(["parameter", "in", "type", "default", "range", "description"], listPara
 A page has the list \`data\` and these fields:
 
 ${table(["field", "type", "values", "description"], listFields)}`;
+
+function foreignSection(title: string, client: string, routes: readonly Route[]): string {
+  const note = `Hone offers these routes for ${client}, and reads the fields that these clients send. \`/docs\` of a running server describes the fields that Hone reads.`;
+  const rows = routes.map(
+    (route) =>
+      `| \`${route.name}\` | ${descriptionOf(route).replaceAll("|", "\\|")} | ${credentials(route.operation)} |`,
+  );
+  return `## ${title}\n\n${note}\n\n| route | description | credentials |\n|---|---|---|\n${rows.join("\n")}\n`;
+}
+
+function descriptionOf({ otherNames, operation: { summary, description = "" } }: Route): string {
+  const also = otherNames.length === 0 ? "" : `The same as \`${otherNames.join("`, `")}\`.`;
+  return [`${summary}.`, description, also].filter(Boolean).join(" ");
+}
 
 function routeTable(routes: readonly Route[]): string {
   const rows = routes.map(
@@ -189,15 +207,15 @@ function sharedObjects(routes: readonly Route[]): SharedObjects {
   return new Map([...found].filter(([, { places }]) => places.size > 1));
 }
 
-function routeText(
-  { name, otherNames, operation }: Route,
-  page: Pick<Context, "shared" | "described">,
-): string {
-  const { summary, description = "", parameters = [], requestBody, responses } = operation;
-  const also = otherNames.length === 0 ? "" : `The same as \`${otherNames.join("`, `")}\`.`;
-  const parts = [`### ${name}\n`, `${[`${summary}.`, description, also].filter(Boolean).join(" ")}\n`];
-  if (isForeign(operation)) return parts.join("\n");
-  if (parameters.length > 0) parts.push(parameterText(parameters));
+function routeText(route: Route, page: Pick<Context, "shared" | "described">): string {
+  const { name, operation } = route;
+  const { parameters = [], requestBody, responses } = operation;
+  const ids = parameters.every((parameter) => isPlainId(parameter) || isOfLists(parameter))
+    ? parameters.filter(isPlainId)
+    : [];
+  const parts = [`### ${name}\n`, `${[descriptionOf(route), ...ids.map(plainId)].join(" ")}\n`];
+  const others = parameters.filter((parameter) => !ids.includes(parameter));
+  if (others.length > 0) parts.push(parameterText(others));
   for (const { schema } of Object.values(requestBody?.content ?? {}))
     parts.push(bodyText(schema, { ...page, isSent: true, heading: name }));
   for (const [status, response] of Object.entries(responses)) {
@@ -219,12 +237,14 @@ function routeText(
  * sentence names them and links to that section.
  */
 function parameterText(parameters: readonly Parameter[]): string {
-  const isOfLists = (parameter: Parameter): boolean => isSame(parameterRow(parameter), listParameters);
   const named = parameters.filter(isOfLists).map(({ name }) => `\`${name}\``);
   const link = `Takes the [parameters of lists](#lists) ${named.join(", ")}.\n`;
   const rest = parameters.filter((parameter) => !isOfLists(parameter));
-  const others = rest.every(isPlainId) ? rest.map(plainId).join("") : parameterTable(rest);
-  return [...(named.length > 0 ? [link] : []), ...(rest.length > 0 ? [others] : [])].join("\n");
+  return [...(named.length > 0 ? [link] : []), ...(rest.length > 0 ? [parameterTable(rest)] : [])].join("\n");
+}
+
+function isOfLists(parameter: Parameter): boolean {
+  return isSame(parameterRow(parameter), listParameters);
 }
 
 /** Returns true for a text in the path, which needs no row of a table. */
@@ -233,7 +253,7 @@ function isPlainId({ in: place, schema }: Parameter): boolean {
 }
 
 function plainId({ name, description = "" }: Parameter): string {
-  return `In the path, \`${name}\`: ${description}\n`;
+  return `In the path, \`${name}\`: ${description}`;
 }
 
 /**
