@@ -90,6 +90,20 @@ export async function openMcpClient(source: McpSource, timeout: number): Promise
   return client;
 }
 
+/** Codes of the library's errors for an answer that is late or invalid. Its other errors mean that none arrived. */
+const answerCodes: readonly unknown[] = ["REQUEST_TIMEOUT", "INVALID_RESULT"];
+
+/**
+ * True if a failed call has reached the server: the server answered with an error, or too late. False if the server
+ * cannot be reached: a process that ended, a lost connection, or a status of HTTP instead of an answer.
+ */
+export function isAnswerOfServer(error: unknown): boolean {
+  if (!(error instanceof Error) || /connection closed|not connected/i.test(error.message)) return false;
+  const code: unknown = "code" in error ? error.code : undefined;
+  // Errors of JSON-RPC have negative codes. In version 1, a failed HTTP request has its status as code.
+  return answerCodes.includes(code) || (typeof code === "number" && code < 0);
+}
+
 /** Maximum length of a process's error output in an error message, in characters. */
 const saidMax = 2000;
 

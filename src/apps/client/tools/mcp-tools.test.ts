@@ -1,8 +1,12 @@
-// Tests the tools of MCP servers that run in this process, and of MCP servers that a command starts as processes.
+// Tests the tools of MCP servers that run in this process, of servers that a command starts as processes, and of servers
+// over Streamable HTTP.
 import assert from "node:assert/strict";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { test, type TestContext } from "node:test";
 import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
+import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
 import type { ToolCall } from "../api.ts";
 import { testTools } from "../testing/mcp-server.ts";
 import type { McpClient } from "./mcp-client.ts";
@@ -100,6 +104,61 @@ test("starts a server with a command, and ends it", async () => {
 test("a server that ends is an error of the rollout, not an answer to the model", async () => {
   const tools = await mcpTools(command);
   await assert.rejects(tools.call(calling("exit")), { code: "tools_failed", message: /server is gone/ });
+  await tools.close();
+});
+
+/** Serves the tools over Streamable HTTP on the loopback address, as one session. Requires a key in the headers. */
+async function httpTools(t: TestContext): Promise<{ readonly url: string; readonly server: Server }> {
+  const transport = new WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: () => "session" });
+  await testTools().connect(transport);
+  const answer = async (request: IncomingMessage, reply: ServerResponse): Promise<void> => {
+    const headers = Object.entries(request.headers).map(([name, value]): [string, string] => [
+      name,
+      String(value),
+    ]);
+    const body = Buffer.concat(await request.toArray());
+    const { method = "GET", url = "/" } = request;
+    const asked = { method, headers, ...(method === "POST" ? { body } : {}) };
+    const response =
+      request.headers.authorization === "Bearer key"
+        ? await transport.handleRequest(new Request(`http://${request.headers.host}${url}`, asked))
+        : new Response("no key", { status: 403 });
+    reply.writeHead(response.status, Object.fromEntries(response.headers));
+    if (response.body === null) reply.end();
+    else Readable.fromWeb(response.body).pipe(reply);
+  };
+  const server = createServer((request, reply) => void answer(request, reply));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.after(() => server.close());
+  t.after(() => server.closeAllConnections());
+  const address = server.address();
+  assert.ok(typeof address === "object" && address !== null);
+  return { url: `http://127.0.0.1:${address.port}/mcp`, server };
+}
+
+test("uses a server over Streamable HTTP, with headers", async (t) => {
+  const { url } = await httpTools(t);
+  await assert.rejects(mcpTools({ url }), {
+    code: "tools_failed",
+    message: /\/mcp cannot be used: .*no key/,
+  });
+  const tools = await mcpTools({ url, headers: { authorization: "Bearer key" } }, { callTimeout: 2000 });
+  assert.equal((await tools.call(calling("price", { fruit: "pear" }))).content, "pear costs 4");
+  assert.deepEqual(
+    [(await tools.call(calling("count"))).content, (await tools.call(calling("count"))).content],
+    ["1", "2"],
+  );
+  assert.match((await tools.call(calling("fail"))).content, /^Error: out of fruit$/);
+  assert.match((await tools.call(calling("price", { fruit: "kiwi" }))).content, /^Error: .*fruit/s);
+  await tools.close();
+});
+
+test("a server over HTTP that is gone is an error of the rollout, not an answer to the model", async (t) => {
+  const { url, server } = await httpTools(t);
+  const tools = await mcpTools({ url, headers: { authorization: "Bearer key" } });
+  server.close();
+  server.closeAllConnections();
+  await assert.rejects(tools.call(calling("count")), { code: "tools_failed", message: /server is gone/ });
   await tools.close();
 });
 

@@ -4,7 +4,13 @@ import { Deadline } from "../deadline.ts";
 import { HoneError } from "../hone-error.ts";
 import { refuseUnknown } from "../unknown-options.ts";
 import { textOfResult } from "./mcp-result.ts";
-import { type McpClient, type McpSource, type McpTool, openMcpClient } from "./mcp-client.ts";
+import {
+  isAnswerOfServer,
+  type McpClient,
+  type McpSource,
+  type McpTool,
+  openMcpClient,
+} from "./mcp-client.ts";
 import { cutText, type ToolCallOptions, type ToolResult, type ToolSet } from "./tool-set.ts";
 
 export interface McpToolsOptions {
@@ -116,7 +122,7 @@ async function callTool(
     const message = error instanceof Error ? error.message : String(error);
     if (deadline.isOver) return failed(`the tool did not answer within ${callTimeout / 1000} s.`);
     // A dead server is not the model's fault, so this failure must not become part of the training data.
-    if (/connection closed|not connected/i.test(message))
+    if (!isAnswerOfServer(error))
       throw new HoneError({
         code: "tools_failed",
         message: `The MCP server is gone: ${message}`,
