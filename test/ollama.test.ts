@@ -53,6 +53,21 @@ test("an answer satisfies the schema of its format, and a model with a suitable 
   assert.ok(shown.capabilities.includes("tools"));
 });
 
+test("thinking is refused for a model without thoughts, unless the request only loads the model", async () => {
+  for (const think of [true, "high"] as const)
+    for (const asked of [
+      ollama.chat({ model: `${model}:latest`, messages, think }),
+      ollama.generate({ model: `${model}:latest`, prompt: "Hi", think }),
+    ])
+      await assert.rejects(asked, (error: Error & { readonly status_code: number }) => {
+        assert.equal(error.status_code, 400);
+        return /"hone-tiny:latest" does not support thinking; leave think out/.test(error.message);
+      });
+  const answer = await ollama.chat({ model, messages, think: false, options });
+  assert.ok(answer.eval_count > 0);
+  assert.equal((await ollama.generate({ model, prompt: "", think: true })).done_reason, "load");
+});
+
 test("chats with a trained model are recorded with their tokens, and belong to the rollout whose key the client sends", async () => {
   const trained = { project: "ollama", name: "taught", base_model: model };
   const { body } = await call(server(), "POST", "/v1/preview/models", { body: trained });

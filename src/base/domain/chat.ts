@@ -165,6 +165,8 @@ export interface ChatOutput {
   readonly returnTokenIds: boolean | undefined;
   readonly skipSpecialTokens: boolean;
   readonly includeReasoning: boolean;
+  /** True to refuse the request if the model does not think before it answers; absent if the request does not say. */
+  readonly requiresReasoning?: boolean;
 }
 
 export interface ChatIdentity {

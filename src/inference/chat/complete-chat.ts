@@ -33,7 +33,7 @@ import { computeStages, noUsage, startTimeline, type ChatTimeline } from "./meas
 import { toGenAiRequest, traceChat } from "./measures/trace-chat.ts";
 import { AdaptersInUse } from "../models/registry/version-uses.ts";
 import type { ModelDirectory, ResolvedModel } from "../models/registry/model-directory.ts";
-import { refuseMissingFeatures } from "./missing-features.ts";
+import { reasoningFaults, refuseMissingFeatures } from "./missing-features.ts";
 import { forwardParameters, passPrompt, findPassingFaults, type PassedPrompt } from "./passed-prompt.ts";
 import type { PromptExchange } from "../kv-transfer/prompt-exchange.ts";
 import { locateRefusal } from "./refused-constraint.ts";
@@ -369,11 +369,11 @@ class Completion implements ChatCompletion {
     const { request, caller, signal } = this.#asked;
     const refuse = (base: ServedBase): void => {
       refuseCalls(request, base);
-      refuseMissingFeatures(
-        request,
-        base.engine.capabilities,
-        findPassingFaults(request, base, { exchange: this.#shared.exchange ?? null, entity: caller.entity }),
-      );
+      const { exchange = null } = this.#shared;
+      refuseMissingFeatures(request, base.engine.capabilities, [
+        ...findPassingFaults(request, base, { exchange, entity: caller.entity }),
+        ...reasoningFaults(request, base),
+      ]);
     };
     const asked = { name: request.identity.model, caller, signal, refuse, ends: this.#ends };
     return acquireModel(this.#shared, asked);

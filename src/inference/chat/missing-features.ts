@@ -11,6 +11,7 @@ import {
 import type { Constraint } from "../../base/domain/constraint.ts";
 import { askingParameters, samplingFeatures, type SamplingFeature } from "../../base/domain/sampling.ts";
 import { quoted, ServiceError, type Fault } from "../../base/domain/service-error.ts";
+import type { ServedBase } from "./served-base.ts";
 import { unsupportedCallsFault } from "./tools/tool-use.ts";
 
 /** Request fields that need each feature, except features of sampling and of constraints. */
@@ -46,6 +47,16 @@ export function refuseMissingFeatures(
   const held = describeMissing(constraint, capabilities).length === 0 ? [] : [constraintFault(capabilities)];
   const all = [...request.unserved, ...faults, ...held, ...unknown, ...others];
   if (all.length > 0) throw new ServiceError({ code: "unsupported", faults: all });
+}
+
+/** Returns a fault if the request requires thoughts, and the model has none. */
+export function reasoningFaults(
+  { identity, output }: ChatRequest,
+  { model, replies }: Pick<ServedBase, "model" | "replies">,
+): readonly Fault[] {
+  if (output.requiresReasoning !== true || replies.thinks) return [];
+  const message = `${quoted(identity.model ?? model.name)} does not support thinking; leave \`output.requiresReasoning\` out.`;
+  return [chatFault("output.requiresReasoning", { message, type: "unsupported" })];
 }
 
 /**

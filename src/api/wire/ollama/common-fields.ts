@@ -42,7 +42,8 @@ export const commonFields = {
     example: { temperature: 0, num_predict: 64 },
   }),
   think: field("read", nullable(Type.Union([Type.Boolean({ title: "bool" }), Type.Enum([...thinkLevels])])), {
-    about: "False to forbid thinking before the answer; true, or a level, to ask for it.",
+    about:
+      "False to forbid thinking before the answer; true, or a level, to ask for it. A model that does not think refuses true and levels.",
     otherwise: "the chat template's own",
     example: false,
   }),

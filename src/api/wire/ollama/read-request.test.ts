@@ -24,6 +24,13 @@ function sameChat(body: object, chat: object): void {
   );
 }
 
+/** Like {@link sameChat}, for a request that a model without thoughts must refuse. */
+function sameThinking(think: unknown, chat: object): void {
+  const { request } = readOllamaChat({ messages: [hi], think }, limits, id);
+  const { output, ...same } = readChatRequest({ messages: [hi], ...unasked, ...chat }, limits, id).request;
+  assert.deepEqual(request, { ...same, output: { ...output, requiresReasoning: true } });
+}
+
 function refuses(read: () => unknown, code: string, faults: readonly (readonly [string, RegExp])[]): void {
   assert.throws(read, (error) => {
     assert.ok(error instanceof ServiceError, String(error));
@@ -68,8 +75,8 @@ test("reads the format, thinking, log-probabilities and tools", () => {
     { response_format: { type: "json_schema", json_schema: { name: "output", schema } } },
   );
   sameChat({ think: false }, { reasoning_effort: "none" });
-  sameChat({ think: "max" }, { reasoning_effort: "max" });
-  sameChat({ think: true }, { chat_template_kwargs: { enable_thinking: true } });
+  sameThinking("max", { reasoning_effort: "max" });
+  sameThinking(true, { chat_template_kwargs: { enable_thinking: true } });
   sameChat({ logprobs: true, top_logprobs: 3 }, { logprobs: true, top_logprobs: 3 });
   const tools = [{ type: "function", function: { name: "f", parameters: schema } }];
   sameChat({ tools }, { tools });

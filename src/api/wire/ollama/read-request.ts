@@ -129,10 +129,15 @@ function finish(
     ([field, place]) =>
       [field, field === "prompt.messages" ? place : toSentPath(place, sentMessages)] as const,
   );
+  const thinks = (body.think ?? false) !== false && !form.isLoading;
   return {
-    request: { ...request, unserved },
+    request: {
+      ...request,
+      unserved,
+      ...(thinks ? { output: { ...request.output, requiresReasoning: true } } : {}),
+    },
     form,
-    fieldPaths: Object.fromEntries(places),
+    fieldPaths: { ...Object.fromEntries(places), "output.requiresReasoning": ["body", "think"] },
     sentMessages,
     ignored,
     notices: [...optionNotices({ ...body.options }), ...notices],
