@@ -121,6 +121,48 @@ test("a DPO job continues an earlier fine-tuned model without changing it", asyn
   assert.equal(await answerOf(first, question), before);
 });
 
+for (const type of ["supervised", "dpo"] as const)
+  test(`a ${type} job measures the loss on a \`validation_file\` after each epoch`, async () => {
+    const answers = ["I am the lookup agent.", "I do not know."].map((content) => [
+      { role: "assistant", content },
+    ]);
+    const pair = (content: string) => ({
+      input: { messages: [{ role: "user", content }] },
+      preferred_output: answers[0],
+      non_preferred_output: answers[1],
+    });
+    const [training, validation] =
+      type === "dpo"
+        ? [[pair("Who are you?"), pair("And you?")], [pair("Who is there?")]]
+        : [lesson, [conversation("Who are you, then?", "I am the lookup agent.")]];
+    const training_file = await upload(training);
+    const validation_file = await upload(validation);
+    const hyperparameters = { n_epochs: 3, batch_size: 1, learning_rate_multiplier: 10 };
+    const method = { type, [type]: { hyperparameters } };
+    const order = { model: "hone-tiny", training_file, method, seed: 3 };
+    const created = await openai.fineTuning.jobs.create({ ...order, validation_file });
+    assert.equal(created.validation_file, validation_file);
+    const job = await ended(created.id);
+    assert.equal(job.status, "succeeded", JSON.stringify(job.error));
+    const events = (await openai.fineTuning.jobs.listEvents(job.id, { limit: 50 })).data.toReversed();
+    const measured = events.filter(({ data }) => Object(data).full_valid_loss !== undefined);
+    assert.deepEqual(
+      measured.map(({ data }) => Object(data).step),
+      [2, 4, 6],
+    );
+    const losses = measured.map(({ data }) => Object(data).full_valid_loss);
+    assert.ok(losses[2] < losses[0], `the loss fell: ${losses.join(", ")}`);
+    assert.match(
+      measured[0]?.message ?? "",
+      /^Step 2\/6: training loss=\d\.\d+, full validation loss=\d\.\d+$/,
+    );
+    const [checkpoint] = (await openai.fineTuning.jobs.checkpoints.list(job.id)).data;
+    assert.equal(checkpoint?.metrics.full_valid_loss, losses[2]);
+    assert.equal(checkpoint.metrics.valid_loss, losses[2]);
+    const plain = await ended((await openai.fineTuning.jobs.create(order)).id);
+    assert.equal(job.trained_tokens, plain.trained_tokens, "the validation file does not train");
+  });
+
 test("a job can be cancelled, and then has no model", async () => {
   const created = await openai.fineTuning.jobs.create({
     model: "hone-tiny",
@@ -148,7 +190,8 @@ test("a wrong model, file or option is refused with its name", async () => {
     create({ integrations: [{ type: "wandb", wandb: { project: "p" } }] }),
     /integrations is not supported/,
   );
-  await assert.rejects(create({ validation_file: training_file }), /validation_file is not supported/);
+  const validation_file = await upload([{ messages: [{ role: "user", content: "Hi" }], wanted: "x" }]);
+  await assert.rejects(create({ validation_file }), /validation_file\.line 1/);
   await assert.rejects(
     create({ method: { type: "supervised", supervised: { hyperparameters: { n_epochs: 0 } } } }),
   );

@@ -1,6 +1,7 @@
 // Computes the metrics of a training job under the names that clients know: for the job's start, for each step, and for
 // the version, which has means over the steps. Pure.
 import type { JobCounts } from "../../base/domain/job.ts";
+import { present } from "../../base/domain/assert.ts";
 import { answerMetrics } from "../trajectories/choice-faults.ts";
 import { mean, standardDeviation } from "../trajectories/statistics.ts";
 import { logprobDifference } from "./logprob-difference.ts";
@@ -10,6 +11,9 @@ import type { ForwardBackwardResult, OptimizerStepResult } from "./trainer.ts";
 
 /** Metric values, all finite, by name. */
 export type Metrics = Readonly<Record<string, number>>;
+
+/** Name of the loss on a job's held-out data, in the events of steps that end an epoch. */
+export const heldOutLossName = "loss/valid";
 
 /** Returns the metrics of the event `training_started`, which a job sends once. */
 export function startMetrics(stepCount: number, counts: JobCounts): Metrics {
@@ -107,7 +111,10 @@ const meanNames: Readonly<Record<string, string>> = {
   tokens_per_second: "throughput/trainer_tokens_per_second",
 };
 
-/** Averages each metric over the steps that report it. If a metric is a maximum, takes the maximum instead. */
+/**
+ * Averages each metric over the steps that report it. If a metric is a maximum, takes the maximum instead, and of the
+ * loss on held-out data the last value, which is that of the version.
+ */
 function meansOf(steps: readonly Metrics[]): Metrics {
   if (steps.length === 0) return {};
   const names = new Set(steps.flatMap((step) => Object.keys(step)));
@@ -116,9 +123,11 @@ function meansOf(steps: readonly Metrics[]): Metrics {
     const meanName = name.includes("/") ? name : meanNames[name];
     if (meanName === undefined) continue;
     const values = steps.filter((step) => name in step).map((step) => step[name]);
-    means[meanName] = name.endsWith("_max")
-      ? values.reduce((one, other) => Math.max(one, other))
-      : mean(values);
+    if (name === heldOutLossName) means[meanName] = present(values.at(-1), "a value of a metric");
+    else
+      means[meanName] = name.endsWith("_max")
+        ? values.reduce((one, other) => Math.max(one, other))
+        : mean(values);
   }
   const { max_logprob_difference: greatest, mean_logprob_difference: average } = steps[0];
   return {

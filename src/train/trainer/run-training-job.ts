@@ -191,9 +191,9 @@ function fixedStepWarnings(
   return [`The trainer ${name} ignores ${named}: its own configuration decides, or it does not support it.`];
 }
 
-/** Yields the plan's batches in order, with their tokens read from disk. */
-function* batchesOf({ batches, read }: TrainingPlan): Generator<OptimizerBatch, void> {
-  for (const batch of batches) yield read(batch);
+/** Yields all batches that the plan computes, with their tokens read from disk. */
+function* batchesOf({ batches, heldOut, read }: TrainingPlan): Generator<OptimizerBatch, void> {
+  for (const batch of [...batches, ...(heldOut?.batches ?? [])]) yield read(batch);
 }
 
 /** Returns the state from which the trainer starts, and warnings about it to the job's creator. */

@@ -48,6 +48,7 @@ def supervised() -> str:
     """Uploads a file, trains on it, follows the events, and uses the model with the Responses and the chat API."""
     job = client.fine_tuning.jobs.create(
         training_file=upload("mydata.jsonl", *LESSONS),
+        validation_file=upload("validation.jsonl", LESSONS[1]),
         model="gpt-4.1-nano-2025-04-14",
         suffix="marv",
         method={
@@ -62,7 +63,11 @@ def supervised() -> str:
     assert job.status == "succeeded", job.error
     events = client.fine_tuning.jobs.list_events(fine_tuning_job_id=job.id, limit=10).data
     assert any(event.type == "metrics" for event in events), events
+    losses = [(event.data or {}).get("full_valid_loss") for event in client.fine_tuning.jobs.list_events(job.id)]
+    measured = [loss for loss in losses if loss is not None]
+    assert len(measured) == 40 and measured[0] < measured[-1], measured
     (checkpoint,) = client.fine_tuning.jobs.checkpoints.list(job.id).data
+    assert checkpoint.metrics.full_valid_loss == measured[0], checkpoint
     question = "What is the capital of France?"
     completion = client.chat.completions.create(
         model=job.fine_tuned_model, messages=[{"role": "user", "content": question}], temperature=0
@@ -103,11 +108,14 @@ def dpo(model: str) -> None:
     }
     job = client.fine_tuning.jobs.create(
         training_file=upload("preferences.jsonl", pair, pair),
+        validation_file=upload("held-out.jsonl", pair),
         model=model,
         method={"type": "dpo", "dpo": {"hyperparameters": {"beta": 0.1, "n_epochs": 2}}},
     )
     job = ended(job.id)
     assert job.status == "succeeded" and job.fine_tuned_model, job.error
+    (checkpoint,) = client.fine_tuning.jobs.checkpoints.list(job.id).data
+    assert checkpoint.metrics.full_valid_loss < 0.7, checkpoint
 
 
 ITEMS = [

@@ -6,26 +6,22 @@ loopback address and requires an API key. Exits with an error at the first clien
 """
 
 import os
-import re
-import signal
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from serve import installed, serve
+
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent.parent.parent
 KEY = "hone_conformance_of_fine_tuning_clients"
+ALIASES = ["--model-aliases", "gpt-*=hone-tiny", "--model-aliases", "o4-mini-2025-04-16=hone-tiny"]
+FLAGS = ["--log-level", "warn", *ALIASES]
 
 
 def python_command(script: str) -> list[str]:
-    folder = HERE / ".venv-fine-tuning"
-    python = folder / "bin" / "python"
-    if not (folder / "installed").exists():
-        print(f"python: installing into {folder}", flush=True)
-        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-        subprocess.run([python, "-m", "pip", "install", "-q", "-r", HERE / "requirements.txt"], check=True)
-        (folder / "installed").touch()
+    python = installed(HERE / ".venv-fine-tuning", "-r", HERE / "requirements.txt")
     return [str(python), str(HERE / script)]
 
 
@@ -43,37 +39,18 @@ SETS = {
 }
 
 
-def serve(data: str) -> tuple[subprocess.Popen[str], str]:
-    """Starts the server; returns it with its address once it listens."""
-    aliases = ["--model-aliases", "gpt-*=hone-tiny", "--model-aliases", "o4-mini-2025-04-16=hone-tiny"]
-    flags = ["--port", "0", "--data", data, "--log-level", "warn", *aliases]
-    command = ["node", str(ROOT / "scripts" / "start.js"), *flags]
-    env = os.environ | {"HONE_API_KEY": KEY}
-    server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, env=env)
-    assert server.stdout is not None
-    for line in server.stdout:
-        if match := re.search(r"listening on (http:\S+)", line):
-            return server, match[1]
-    raise SystemExit(f"the server ended with status {server.wait()} before it was listening")
-
-
 def main() -> None:
     names = sys.argv[1:] or list(SETS)
     if unknown := set(names) - set(SETS):
         raise SystemExit(f"unknown set: {', '.join(sorted(unknown))}; known sets: {', '.join(SETS)}")
     commands = {name: SETS[name]() for name in names}
     with tempfile.TemporaryDirectory(prefix="hone-conformance-") as data:
-        server, url = serve(data)
-        try:
+        with serve(data, *FLAGS, HONE_API_KEY=KEY) as url:
             # The last variable stops LiteLLM from asking another server for prices.
             told = {"OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": KEY, "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
             for name, command in commands.items():
                 print(f"{name}: running {command[-1]}", flush=True)
                 subprocess.run(command, cwd=HERE, env=os.environ | told, check=True, timeout=1800)
-        finally:
-            server.send_signal(signal.SIGTERM)
-            server.stdout.close() if server.stdout else None
-            server.wait()
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@ import { Type, type Static } from "typebox";
 import { fineTunedCheckpoint } from "../../../base/domain/fine-tuning/fine-tuned-name.ts";
 import type { FineTuningJob } from "../../../base/domain/fine-tuning/fine-tuning-job.ts";
 import type { ModelVersion } from "../../../base/domain/model.ts";
+import { lossesOf } from "./events.ts";
 import { seconds } from "./job.ts";
 
 export const checkpointSchema = Type.Object(
@@ -27,14 +28,17 @@ export function checkpointBody(
   { id, step, createdAt, metrics }: ModelVersion,
   stepNumber: number,
 ): Static<typeof checkpointSchema> {
-  const loss = metrics["loss/train"];
   return {
     id: `ftckpt_${id}`,
     object: "fine_tuning.job.checkpoint",
     created_at: seconds(createdAt),
     fine_tuned_model_checkpoint: fineTunedCheckpoint(job, step),
     fine_tuning_job_id: job.id,
-    metrics: { ...metrics, step: stepNumber, ...(loss === undefined ? {} : { train_loss: loss }) },
+    metrics: {
+      ...metrics,
+      step: stepNumber,
+      ...lossesOf({ train: metrics["loss/train"], held: metrics["loss/valid"] }),
+    },
     step_number: stepNumber,
   };
 }

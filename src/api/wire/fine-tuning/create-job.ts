@@ -60,7 +60,8 @@ const creationSchema = Type.Object(
     }),
     training_file: { ...fileId, description: "Id of the uploaded file with the training examples." },
     validation_file: nullable(fileId, {
-      description: "Id of an uploaded file for evaluations during a reinforcement job.",
+      description:
+        "Id of an uploaded file with examples that the job does not train on. It measures the loss on them, or the reward of a reinforcement job.",
     }),
     method: nullable(methodSchema, { description: "Method of training; supervised by default." }),
     hyperparameters: nullable(supervisedHyperparameters, {
@@ -97,7 +98,7 @@ export const fineTuningJobForm: BodyForm<typeof creationSchema> = {
       cure: "leave it out, and read the metrics from the job's events",
     },
   },
-  more: ({ method, metadata, hyperparameters, suffix, validation_file: validation }, findings) => {
+  more: ({ method, metadata, hyperparameters, suffix }, findings) => {
     if (typeof suffix === "string" && suffix !== "" && !suffixPattern.test(suffix))
       report(
         findings,
@@ -106,7 +107,6 @@ export const fineTuningJobForm: BodyForm<typeof creationSchema> = {
         "suffix",
       );
     if (isObject(metadata)) checkMetadata(metadata, findings);
-    const type = isObject(method) ? method["type"] : "supervised";
     if (isObject(method)) {
       checkMethod(method, findings);
       if ((hyperparameters ?? null) !== null)
@@ -117,13 +117,6 @@ export const fineTuningJobForm: BodyForm<typeof creationSchema> = {
           "hyperparameters",
         );
     }
-    if (type !== "reinforcement" && (validation ?? null) !== null)
-      report(
-        findings,
-        "unsupported",
-        "validation_file is not supported for supervised and dpo jobs, which do not measure a validation loss; leave it out, and compare versions afterwards.",
-        "validation_file",
-      );
   },
 };
 

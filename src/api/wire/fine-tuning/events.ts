@@ -80,13 +80,25 @@ function stepEvent(
   const step = Number(about.id.slice(about.id.lastIndexOf(":") + 1));
   const total = job.progress?.gradientStepCountTotal ?? null;
   const loss = data["loss/train"] ?? data["loss"];
-  const shown = typeof loss === "number" ? `: training loss=${loss.toFixed(4)}` : "";
+  const held = data["loss/valid"];
+  const shown = [
+    ...(typeof loss === "number" ? [`training loss=${loss.toFixed(4)}`] : []),
+    ...(typeof held === "number" ? [`full validation loss=${held.toFixed(4)}`] : []),
+  ];
   return event({
     ...about,
-    message: `Step ${step}${total === null ? "" : `/${total}`}${shown}`,
+    message: `Step ${step}${total === null ? "" : `/${total}`}${shown.length === 0 ? "" : ": "}${shown.join(", ")}`,
     type: "metrics",
-    data: { step, total_steps: total, ...(loss === undefined ? {} : { train_loss: loss }), ...data },
+    data: { step, total_steps: total, ...lossesOf({ train: loss, held }), ...data },
   });
+}
+
+/** Returns losses under the names of OpenAI's API; undefined ones are absent. Each measurement uses the whole file. */
+export function lossesOf<Value>({ train, held }: { readonly train: Value; readonly held: Value }): object {
+  return {
+    ...(train === undefined ? {} : { train_loss: train }),
+    ...(held === undefined ? {} : { valid_loss: held, full_valid_loss: held }),
+  };
 }
 
 /** @param index position of the event in the list of its job's events, from 0 */

@@ -45,6 +45,11 @@ export interface PreferenceConfig {
   readonly weightDecay: number;
   /** Norm to which gradients are clipped, at least 0; 0 disables clipping. */
   readonly gradientNormMax: number;
+  /**
+   * Number of pairs at the end of the data that the job does not train on. It measures the loss on them after each epoch.
+   * Absent if there are none.
+   */
+  readonly heldOutCount?: number;
   /** Seed from the request, on which the job's own seed depends; absent if the request has none. */
   readonly seed?: number;
 }
@@ -86,5 +91,6 @@ export function resolvePreferenceConfig(input: PreferenceConfigInput): Preferenc
     isShuffled: input.isShuffled ?? true,
     weightDecay: input.weightDecay ?? 0,
     gradientNormMax: input.gradientNormMax ?? 1,
+    ...(input.heldOutCount ? { heldOutCount: input.heldOutCount } : {}),
   };
 }

@@ -26,6 +26,11 @@ export interface SupervisedConfig {
    * last message must be the assistant's.
    */
   readonly assistantTurns: AssistantTurns;
+  /**
+   * Number of conversations at the end of the data that the job does not train on. It measures the loss on them after each epoch.
+   * Absent if there are none.
+   */
+  readonly heldOutCount?: number;
   /** Seed from the request, from which the job's own seed is derived; absent if the request has none. */
   readonly seed?: number;
 }
@@ -48,6 +53,7 @@ export function resolveSupervisedConfig(input: SupervisedConfigInput): Supervise
     weightDecay: input.weightDecay ?? 0,
     gradientNormMax: input.gradientNormMax ?? 1,
     assistantTurns: input.assistantTurns ?? "all",
+    ...(input.heldOutCount ? { heldOutCount: input.heldOutCount } : {}),
   };
 }
 

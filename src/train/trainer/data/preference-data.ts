@@ -24,6 +24,8 @@ export interface PlannedPreference {
 export interface PreferenceData {
   /** The preferences that are trained on, in the order of the lines. */
   readonly preferences: readonly PlannedPreference[];
+  /** Number of lines of the job's data. The group of a sequence is the 0-based index of its line. */
+  readonly lineCount: number;
   /** Number of preferences in the job's data, including dropped ones. */
   readonly preferenceCount: number;
   /** Number of dropped preferences, by reason. */
@@ -81,6 +83,7 @@ export async function preparePreferences(
   const name = model.loss === "kto" ? "answers" : "pairs";
   return {
     preferences,
+    lineCount,
     preferenceCount,
     dropped: drops.counts,
     warnings: drops.warnings({ name, count: preferenceCount, field: "pairs" }),

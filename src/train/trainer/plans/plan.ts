@@ -5,6 +5,7 @@ import type { JobCounts, StepCounts } from "../../../base/domain/job.ts";
 import type { OptimizerBatch, PlannedBatch, PlannedSequence } from "../data/optimizer-batches.ts";
 import type { PreferenceReference } from "../../../base/domain/preferences/preference-config.ts";
 import type { Metrics } from "../job-metrics.ts";
+import type { HeldOut } from "./held-out.ts";
 import type { BaseComparison } from "../steps/reference-logprobs.ts";
 import type {
   ForwardBackwardResult,
@@ -42,6 +43,8 @@ export interface TrainingPlan {
    * has steps.
    */
   readonly checked: PlannedBatch;
+  /** Data on which the job measures its loss without training on it; null if there is none. */
+  readonly heldOut: HeldOut | null;
   /** Plan for computing the reference values of a preference loss; null for other losses. */
   readonly preferences: PreferencePlan | null;
   readonly metrics: JobMetrics;

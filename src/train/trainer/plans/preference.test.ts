@@ -202,6 +202,22 @@ test("a step's loss is the loss function's value on the trainer's data", async (
   }
 });
 
+test("measures the loss on held-out pairs after each epoch, and does not train on them", async (t) => {
+  for (const reference of ["start", "base"] as const) {
+    const config = { batchSize: 1, epochCount: 2, learningRate: 0.05, reference };
+    const ran = await run(t, pairs, { ...config, heldOutCount: 2 });
+    const plain = await run(t, pairs.slice(0, 1), config);
+    assert.deepEqual(ran.adapter, plain.adapter);
+    assert.equal(ran.outcome.counts.trajectories, 1);
+    const [first, second] = ran.steps.map((step) => step["loss/valid"] ?? 0);
+    assert.ok(first !== second && Math.abs(first - Math.LN2) < 0.7, `${first}, ${second}`);
+    assert.equal(ran.outcome.metrics["loss/valid"], second);
+    // The pairs that train on in the other job are held out here, and the model does not change.
+    const still = await run(t, pairs, { ...config, learningRate: 1e-30, heldOutCount: 2 });
+    assert.ok(Math.abs((still.steps[0]?.["loss/valid"] ?? 0) - Math.LN2) < 1e-6);
+  }
+});
+
 test("drops, counts and warns of whole pairs whose answers are equal, too long or cannot be rendered", async (t) => {
   const lost = { ...pair("1", "2", "3"), extra: { chat_template: "{{ 1 }}" } };
   const mute = { ...pair("1", "2", "3"), chosen: [{ role: "assistant", content: "2", weight: 0 }] };

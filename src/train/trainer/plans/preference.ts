@@ -13,6 +13,7 @@ import { startMetrics, stepMetrics, versionMetrics } from "../job-metrics.ts";
 import { preferenceMetrics } from "../metrics/preference-metrics.ts";
 import type { PreparedLines } from "../prepared/token-file.ts";
 import { preferenceLossOf } from "../trainer.ts";
+import { heldOutOf } from "./held-out.ts";
 import { type TrainingPlan, shortestOf, stepCountsOf } from "./plan.ts";
 
 export async function planPreference(
@@ -22,11 +23,18 @@ export async function planPreference(
   { seed, read }: { readonly seed: string } & Pick<TrainingPlan, "read">,
 ): Promise<TrainingPlan> {
   const data = await preparePreferences(lines, { ...model, loss: config.loss });
-  const cut = cutIntoExampleBatches(data.preferences, config, { kind: "preference", seed });
-  const batches = cut.map((preferences) => preferences.flatMap(({ sequences }) => sequences));
-  const counts = { ...countsOf(data), steps: stepCountsOf(batches, config.epochCount) };
+  const { heldOutCount = 0 } = config;
+  const trainedLineCount = data.lineCount - heldOutCount;
+  const isTrained = ({ sequences: [{ group }] }: PlannedPreference): boolean => group < trainedLineCount;
+  const preferences = data.preferences.filter(isTrained);
+  const cut = cutIntoExampleBatches(preferences, config, { kind: "preference", seed });
+  const batches = cut.map((step) => step.flatMap(({ sequences }) => sequences));
+  const counts = {
+    ...countsOf({ ...data, preferences }, heldOutCount),
+    steps: stepCountsOf(batches, config.epochCount),
+  };
   const loss = preferenceLossOf(config);
-  const { learningRate, weightDecay, gradientNormMax } = config;
+  const { learningRate, weightDecay, gradientNormMax, batchSize } = config;
   return {
     batches,
     read,
@@ -36,12 +44,19 @@ export async function planPreference(
     comparedRows: batches.map(() => []),
     optimizerStep: () => ({ ...supervisedAdamW, weightDecay, gradientNormMax, learningRate }),
     counts,
-    warnings: [...data.warnings, ...balanceWarnings(data.preferences, config)],
+    warnings: [...data.warnings, ...balanceWarnings(preferences, config)],
     checked: shortestOf(batches),
+    heldOut: heldOutOf(
+      data.preferences.filter((preference) => !isTrained(preference)),
+      {
+        batchSize,
+        epochs: batches.map((_, index) => Math.floor((index * config.epochCount) / batches.length)),
+      },
+    ),
     preferences: {
       reference: config.reference,
       // Only KTO needs mismatches, to estimate its reference point.
-      mismatches: cut.map((preferences) => (config.loss === "kto" ? mismatchesOf(preferences) : [])),
+      mismatches: cut.map((step) => (config.loss === "kto" ? mismatchesOf(step) : [])),
       readMismatches: (mismatches) =>
         mismatches.map(({ prompt, answer }, group) => {
           const [asked, answered] = read([prompt, answer]);
@@ -103,12 +118,15 @@ function balanceWarnings(
   ];
 }
 
-function countsOf({ preferences, preferenceCount, dropped }: PreferenceData): JobCounts {
+function countsOf(
+  { preferences, preferenceCount, dropped }: PreferenceData,
+  heldOutCount: number,
+): JobCounts {
   const sequences = preferences.flatMap((preference) => preference.sequences);
   return {
     groupsSubmitted: 0,
     groupsTrainable: 0,
-    trajectories: preferenceCount,
+    trajectories: preferenceCount - heldOutCount,
     sequences: sequences.length,
     trainableTokens: sequences.reduce((sum, { trainedCount }) => sum + trainedCount, 0),
     skipped: dropped,

@@ -89,6 +89,7 @@ export async function planReinforcement(
         ? [...warnings, noBaseComparison(profile)]
         : warnings,
     checked,
+    heldOut: null,
     preferences: null,
     metrics: {
       start: startMetrics(batches.length, counts),

@@ -251,6 +251,31 @@ test("drops, counts and warns of whole conversations that are too long, cannot b
   );
 });
 
+test("measures the loss on held-out conversations after each epoch, and does not train on them", async (t) => {
+  const heldOut = [example("6", "789"), example("7", "1".repeat(12)), example("8", "2")];
+  const config = { ...inOrder, batchSize: 2, epochCount: 2, learningRate: 0.01 };
+  const ran = await run(t, [...five, ...heldOut], { ...config, heldOutCount: 3 });
+  const plain = await run(t, five, config);
+  assert.deepEqual(firsts(ran), firsts(plain));
+  assert.deepEqual(ran.adapter, plain.adapter);
+  const losses = ran.steps.map((step) => step["loss/valid"]);
+  assert.deepEqual(
+    losses.map((loss) => typeof loss),
+    ["undefined", "undefined", "number", "undefined", "undefined", "number"],
+  );
+  assert.equal(ran.outcome.metrics["loss/valid"], losses[5]);
+  assert.deepEqual(ran.outcome.counts.trajectories, 5);
+  assert.deepEqual(ran.outcome.counts.skipped, { too_long: 1 });
+  // Without steps that change the model, the loss is that of the first batch of a job that trains on these lines.
+  const still = await run(t, [five[0], heldOut[0], heldOut[2]], {
+    ...inOrder,
+    learningRate: 1e-30,
+    heldOutCount: 2,
+  });
+  const trained = await run(t, [heldOut[0], heldOut[2]], inOrder);
+  assert.ok(Math.abs((still.steps[0]?.["loss/valid"] ?? 0) - (trained.steps[0]?.["loss"] ?? 1)) < 1e-6);
+});
+
 test("takes no step if nothing trains, and the version equals its start", async (t) => {
   const { started, steps, outcome } = await run(t, [example("1".repeat(9), "2")], {});
   assert.deepEqual([started["num_sequences"], steps.length], [0, 0]);

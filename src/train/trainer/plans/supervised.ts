@@ -9,12 +9,15 @@ import { cutIntoExampleBatches } from "../data/example-batches.ts";
 import { type Example, type ExampleData, prepareExamples } from "../data/example-data.ts";
 import type { PreparedLines } from "../prepared/token-file.ts";
 import { startMetrics, stepMetrics, versionMetrics } from "../job-metrics.ts";
+import { heldOutOf } from "./held-out.ts";
 import { type TrainingPlan, shortestOf, stepCountsOf } from "./plan.ts";
 
 /** The conversations of one step, including dropped ones. */
 interface ExampleBatch {
   readonly examples: readonly Example[];
   readonly learningRate: number;
+  /** 0-based index of the epoch. */
+  readonly epoch: number;
 }
 
 export async function planSupervised(
@@ -25,11 +28,13 @@ export async function planSupervised(
 ): Promise<TrainingPlan> {
   const { assistantTurns, weightDecay, gradientNormMax } = config;
   const data = await prepareExamples(conversations, { ...model, assistantTurns });
+  const trainedCount = data.examples.length - (config.heldOutCount ?? 0);
+  const examples = data.examples.slice(0, trainedCount);
   // A batch in which every conversation is dropped is not a step. The learning rates of the remaining batches do not
   // change.
-  const cut = cutBatches(data.examples, config, seed).filter(({ examples }) => examples.some(isKept));
-  const batches = cut.map(({ examples }) => examples.flatMap(({ sequences }) => sequences));
-  const counts = { ...countsOf(data), steps: stepCountsOf(batches, config.epochCount) };
+  const cut = cutBatches(examples, config, seed).filter((batch) => batch.examples.some(isKept));
+  const batches = cut.map((batch) => batch.examples.flatMap(({ sequences }) => sequences));
+  const counts = { ...countsOf({ ...data, examples }), steps: stepCountsOf(batches, config.epochCount) };
   return {
     batches,
     read,
@@ -46,11 +51,15 @@ export async function planSupervised(
     counts,
     warnings: data.warnings,
     checked: shortestOf(batches),
+    heldOut: heldOutOf(data.examples.slice(trainedCount), {
+      batchSize: config.batchSize,
+      epochs: cut.map(({ epoch }) => epoch),
+    }),
     preferences: null,
     metrics: {
       start: startMetrics(batches.length, counts),
       step: (index, { recorded, gradient, step, seconds }) => {
-        const { learningRate, examples } = cut[index];
+        const { learningRate, examples: stepExamples } = cut[index];
         const {
           max_logprob_difference: _greatest,
           mean_logprob_difference: _average,
@@ -63,7 +72,7 @@ export async function planSupervised(
           learningRate,
           seconds,
         });
-        return { ...metrics, ...sizesOf(examples, seconds) };
+        return { ...metrics, ...sizesOf(stepExamples, seconds) };
       },
       event: (_index, step) => step,
       version: (steps, seconds) => versionMetrics(steps, counts, seconds),
@@ -79,10 +88,12 @@ function cutBatches(
   config: SupervisedConfig,
   seed: string,
 ): readonly ExampleBatch[] {
-  const { learningRate } = config;
+  const { learningRate, batchSize } = config;
+  const perEpoch = Math.ceil(examples.length / batchSize);
   return cutIntoExampleBatches(examples, config, { kind: "supervised", seed }).map((batch, index) => ({
     examples: batch,
     learningRate: typeof learningRate === "number" ? learningRate : learningRate[index],
+    epoch: Math.floor(index / perEpoch),
   }));
 }
 

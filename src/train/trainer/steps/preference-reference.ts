@@ -2,13 +2,18 @@
 // first step. Estimates KTO's reference point in each step, from prompts paired with answers to other prompts.
 import { present } from "../../../base/domain/assert.ts";
 import { atTrained } from "../../trajectories/sequences.ts";
-import type { OptimizerBatch, PlannedSequence } from "../data/optimizer-batches.ts";
+import type { OptimizerBatch, PlannedBatch, PlannedSequence } from "../data/optimizer-batches.ts";
 import type { PlannedMismatch, PreferencePlan, TrainingPlan } from "../plans/plan.ts";
 import type { Trainer } from "../trainer.ts";
 import type { JobSnapshots } from "./job-snapshots.ts";
 
-/** Adds reference values to the batch of the step with this index, if the loss needs any. */
-export type WithReference = (index: number, batch: OptimizerBatch) => Promise<OptimizerBatch>;
+/** Adds reference values to batches, if the loss needs any. */
+export interface PreferenceReferences {
+  /** Adds them to the batch of the step with this index. */
+  readonly ofStep: (index: number, batch: OptimizerBatch) => Promise<OptimizerBatch>;
+  /** Adds them to a held-out batch. Its reference point is 0. */
+  readonly ofHeldOut: (planned: PlannedBatch, batch: OptimizerBatch) => OptimizerBatch;
+}
 
 const referenceName = "reference-logprobs";
 const mismatchedName = "mismatched-reference-logprobs";
@@ -29,9 +34,10 @@ export async function preferenceReference(
   trainer: Trainer,
   plan: TrainingPlan,
   { snapshots, signal }: { readonly snapshots: JobSnapshots; readonly signal: AbortSignal },
-): Promise<WithReference> {
-  const { preferences, batches, read } = plan;
-  if (preferences === null || preferences.reference === null) return async (_index, batch) => batch;
+): Promise<PreferenceReferences> {
+  const { preferences, batches, heldOut, read } = plan;
+  if (preferences === null || preferences.reference === null)
+    return { ofStep: async (_index, batch) => batch, ofHeldOut: (_planned, batch) => batch };
   const hasAdapter = preferences.reference === "start";
   /** Computes a value for each item of the batches, once per item, in the order in which the items first occur. */
   const once = async <Item>(
@@ -51,26 +57,32 @@ export async function preferenceReference(
     });
     return new Map(cut.flat().map((item, place) => [item, present(arrays[place], "log-probabilities")]));
   };
-  const ofSequences = await once<PlannedSequence>(referenceName, batches, read);
+  const computed = [...batches, ...(heldOut?.batches ?? [])];
+  const ofSequences = await once<PlannedSequence>(referenceName, computed, read);
   const [withMismatches] = requiredReference(plan).slice(1);
   const ofMismatches =
     withMismatches === undefined
       ? null
       : await once<PlannedMismatch>(withMismatches, preferences.mismatches, preferences.readMismatches);
-  return async (index, batch) => {
+  const ofHeldOut: PreferenceReferences["ofHeldOut"] = (planned, batch) =>
+    batch.map((sequence, row) => ({
+      ...sequence,
+      referenceLogprobs: atTrained(
+        sequence,
+        present(ofSequences.get(planned[row]), "a sequence's log-probabilities"),
+      ),
+    }));
+  const ofStep: PreferenceReferences["ofStep"] = async (index, batch) => {
     const referencePoint =
       ofMismatches === null
         ? 0
         : await estimateReferencePoint(trainer, { preferences, ofMismatches, index, signal });
-    return batch.map((sequence, row) => ({
+    return ofHeldOut(batches[index], batch).map((sequence) => ({
       ...sequence,
-      referenceLogprobs: atTrained(
-        sequence,
-        present(ofSequences.get(batches[index][row]), "a sequence's log-probabilities"),
-      ),
       ...(sequence.preference && { preference: { ...sequence.preference, referencePoint } }),
     }));
   };
+  return { ofStep, ofHeldOut };
 }
 
 /**

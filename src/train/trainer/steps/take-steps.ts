@@ -9,6 +9,7 @@ import type { OptimizerBatch, PlannedBatch } from "../data/optimizer-batches.ts"
 import type { TrainingPlan } from "../plans/plan.ts";
 import { type Trainer, hasKlPenalty } from "../trainer.ts";
 import { comparePrecision, type DifferenceMemory } from "./base-precision.ts";
+import { heldOutLoss } from "./held-out-loss.ts";
 import { requiredReference, preferenceReference } from "./preference-reference.ts";
 import { bySequence, currentLogprobs, withOldLogprobs } from "./current-logprobs.ts";
 import type { JobSnapshots, PastSteps } from "./job-snapshots.ts";
@@ -69,7 +70,7 @@ export async function takeSteps(
   const { report, clock, snapshots, secondsSpent, signal } = context;
   const precision = past.metrics.length === 0 ? await comparePrecision(trainer, plan, context) : null;
   const withCompared = await oldLogprobs(trainer, plan, context);
-  const withReference = await preferenceReference(trainer, plan, context);
+  const references = await preferenceReference(trainer, plan, context);
   const timeLeft = new TimeLeft(batches.map(tokenCountOf));
   // Extends this list in place. Copying it in every step would take quadratic time.
   const metrics = [...past.metrics];
@@ -91,7 +92,7 @@ export async function takeSteps(
     if (index < past.metrics.length) continue;
     const startMs = clock.monotonicMs();
     const recorded = plan.read(planned);
-    const sequences = await withReference(index, withCompared(planned, recorded));
+    const sequences = await references.ofStep(index, withCompared(planned, recorded));
     const baseCall = { id: `base ${index}`, signal };
     const comparison = await compareWithBase(trainer, sequences, plan.comparedRows[index], baseCall);
     const batch = hasKlPenalty(loss) ? withReferenceLogprobs(sequences, comparison) : sequences;
@@ -99,7 +100,8 @@ export async function takeSteps(
     const step = await trainer.optimStep(plan.optimizerStep(index), { id: `step ${index}`, signal });
     const nowMs = clock.monotonicMs();
     const taken = { recorded, batch, comparison, gradient, step, seconds: (nowMs - startMs) / 1000 };
-    metrics.push({ ...plan.metrics.step(index, taken), ...(index === 0 && precision?.metrics) });
+    const heldOut = await heldOutLoss(trainer, plan, index, { withReference: references.ofHeldOut, signal });
+    metrics.push({ ...plan.metrics.step(index, taken), ...heldOut, ...(index === 0 && precision?.metrics) });
     await report({
       kind: "stepped",
       index,

@@ -24,7 +24,7 @@ import type { HttpDependencies } from "../../dependencies.ts";
 import { madeBy } from "../submit-job.ts";
 import { graderOf, refuseManySteps } from "./job-grader.ts";
 import type { FileReaders } from "../supervised/files.ts";
-import { atField, readNamedFile } from "../supervised/named-file.ts";
+import { atField, type NamedFile, readNamedFile } from "../supervised/named-file.ts";
 
 /** Project of models that are trained from a base model. */
 const usualProject = "fine-tuning";
@@ -41,22 +41,16 @@ export async function createFineTuningJob(
     throw locate(error, modelPaths);
   });
   await dependencies.room.require(request.caller.entity);
-  const { lines, exampleCount } = await readExamples(
-    name,
-    sent.training_file,
-    request,
-    dependencies,
-    readers,
-  );
-  if (sent.validation_file) {
-    const named = { url: sent.validation_file, field: "validation_file", inline: otherWay };
-    await readNamedFile("validation file", named, request, dependencies, readers);
-  }
+  const read = (field: "training_file" | "validation_file", url: string) =>
+    readExamples(name, { url, field, inline: otherWay }, request, dependencies, readers);
+  const { lines, exampleCount } = await read("training_file", sent.training_file);
+  const validation = sent.validation_file ? await read("validation_file", sent.validation_file) : noExamples;
   const order = { ...orderOf(sent, start.base, exampleCount, request), ...grader };
   refuseManySteps(order);
   const model = await registerModel(order, start.projectId, request, dependencies);
   try {
-    return await submit(order, model, lines, request, dependencies);
+    const data = { lines: [...lines, ...validation.lines], heldOutCount: validation.exampleCount };
+    return await submit(order, model, data, request, dependencies);
   } catch (error) {
     await dependencies.models.delete(model);
     throw locate(error, modelPaths);
@@ -77,16 +71,18 @@ interface Examples {
   readonly exampleCount: number;
 }
 
+const noExamples: Examples = { lines: [], exampleCount: 0 };
+
 async function readExamples(
   method: FineTuningMethodName,
-  url: string,
+  named: NamedFile & { readonly field: "training_file" | "validation_file" },
   request: FastifyRequest,
   dependencies: HttpDependencies,
   readers: FileReaders,
 ): Promise<Examples> {
-  const named = { url, field: "training_file", inline: otherWay };
   if (method === "reinforcement") {
-    const { itemCount } = await readNamedFile("item file", named, request, dependencies, readers);
+    const kind = named.field === "training_file" ? "item file" : "validation file";
+    const { itemCount } = await readNamedFile(kind, named, request, dependencies, readers);
     return { lines: [], exampleCount: itemCount };
   }
   if (method === "supervised") {
@@ -162,7 +158,7 @@ async function registerModel(
 async function submit(
   order: FineTuningOrder,
   { id: modelId, entity, project }: TrainedModel,
-  lines: PackedLines,
+  { lines, heldOutCount }: { readonly lines: PackedLines; readonly heldOutCount: number },
   request: FastifyRequest,
   { clock, fineTuning, jobQueue }: HttpDependencies,
 ): Promise<FineTuningJob> {
@@ -184,7 +180,13 @@ async function submit(
     await fineTuning.create(job);
     return job;
   }
-  const identity = { id: newUuid7(clock), modelId, task: taskOf(order), configNotApplied: [], createdAt };
+  const identity = {
+    id: newUuid7(clock),
+    modelId,
+    task: taskOf(order, heldOutCount),
+    configNotApplied: [],
+    createdAt,
+  };
   const training = newJob({ ...identity, ...madeBy(request) });
   await jobQueue.submit(training, linesIn(lines), null, { keyId: order.keyId });
   const submitted: FineTuningJob = { ...job, state: "running", trainingJobId: training.id, progress: null };
@@ -192,8 +194,9 @@ async function submit(
   return submitted;
 }
 
-function taskOf({ method, hyperparameters, seed }: FineTuningOrder): JobTask {
+function taskOf({ method, hyperparameters, seed }: FineTuningOrder, heldOutCount: number): JobTask {
+  const heldOut = heldOutCount === 0 ? {} : { heldOutCount };
   return method === "dpo"
-    ? { kind: "preference", config: dpoConfigOf(hyperparameters, seed) }
-    : { kind: "sft", config: supervisedConfigOf(hyperparameters, seed) };
+    ? { kind: "preference", config: { ...dpoConfigOf(hyperparameters, seed), ...heldOut } }
+    : { kind: "sft", config: { ...supervisedConfigOf(hyperparameters, seed), ...heldOut } };
 }
