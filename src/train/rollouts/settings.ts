@@ -35,8 +35,8 @@ const schema = {
 } as const satisfies SettingsSchema;
 
 const fixed = {
-  /** Maximum size in bytes of a job's training data. It equals the limit for jobs that Hone creates from feedback. */
-  jobBytesMax: 64 * 1024 * 1024,
+  /** Maximum size in bytes of a job's training data. It equals the default limit for jobs that are sent in requests. */
+  jobBytesMax: 256 * 1024 * 1024,
   /** Maximum number of rollouts that one statement deletes. */
   deletedAtOnce: 500,
   /** Maximum number of rollouts in a job. */

@@ -3,7 +3,9 @@
 import type { OpenAICompatibleProvider } from "@ai-sdk/openai-compatible";
 import type { ChatOpenAI, ChatOpenAIFields } from "@langchain/openai";
 import type OpenAI from "openai";
-import type { ChatCompletion, ChatCompletionRequest, RolloutTrajectories, Trajectory } from "../api.ts";
+import type { ChatCompletion, ChatCompletionRequest } from "../api.ts";
+import type { RolloutFinish, RolloutTrajectories, Trajectory } from "../api.ts";
+import type { RequestOptions } from "../connection.ts";
 import { answeredError, HoneError } from "../hone-error.ts";
 import {
   agentsModel,
@@ -20,10 +22,12 @@ export interface RecordedTrajectoryOptions {
   readonly server: Target;
   readonly rollout: Target & { readonly apiKey: string };
   readonly rolloutId: string;
-  /** Ends the rollout, and returns its calls as trajectories. */
-  readonly end: () => Promise<RolloutTrajectories>;
-  /** Ends the rollout without reading its calls. */
-  readonly cancel: (signal: AbortSignal) => Promise<unknown>;
+  /** Requests to the server about the rollout. */
+  readonly calls: {
+    readonly read: () => Promise<RolloutTrajectories>;
+    readonly finish: (outcome: RolloutFinish) => Promise<unknown>;
+    readonly cancel: (options?: RequestOptions) => Promise<unknown>;
+  };
   /** Model name of the version to call. */
   readonly model: string;
   /** Seed of the trajectory. Requests without a seed get seeds derived from it. */
@@ -148,25 +152,41 @@ export class RecordedTrajectory implements LibraryAccess {
   readonly log = (line: string): void => void this.#logs.push(line);
 
   /**
-   * Ends the rollout, and reads its calls from the server. Further calls of the model fail.
+   * Ends the rollout, and reads its calls from the server. Further calls of the model fail. No job trains on the
+   * rollout, because the caller trains on the trajectory that `toTrajectory` returns.
+   *
+   * @throws HoneError as `read`
+   */
+  async end(): Promise<void> {
+    await this.cancel();
+    await this.read();
+  }
+
+  /**
+   * Reads the calls so far from the server.
    *
    * @throws HoneError `nothing_recorded` if the model was not called, or if the server could not keep an answer's
    * tokens
    */
-  async end(): Promise<void> {
-    const { trajectories, calls_without_tokens: lost } = await this.#options.end();
+  async read(): Promise<void> {
+    const { trajectories, calls_without_tokens: lost } = await this.#options.calls.read();
     if (lost > 0) throw tooLarge(lost);
     const [trajectory] = trajectories;
     if (trajectory === undefined) throw nothingRecorded(this.model);
     this.#trajectory = trajectory;
   }
 
-  /** Ends the rollout without reading its calls. Further calls of the model fail. */
-  async cancel(signal: AbortSignal): Promise<void> {
-    await this.#options.cancel(signal);
+  /** Ends the rollout with a reward, so that a training job can name it. Further calls of the model fail. */
+  async reward(outcome: RolloutFinish): Promise<void> {
+    await this.#options.calls.finish(outcome);
   }
 
-  /** Histories of the trajectory and its sub-agents, as training jobs accept them; none before `end`. */
+  /** Ends the rollout without a reward. Further calls of the model fail. */
+  async cancel(options?: RequestOptions): Promise<void> {
+    await this.#options.calls.cancel(options);
+  }
+
+  /** Histories of the trajectory and its sub-agents, as training jobs accept them; none before `read`. */
   get histories(): readonly RecordedHistory[] {
     if (this.#trajectory === undefined) return [];
     const { messages_and_choices, tools, additional_histories } = this.#trajectory;
@@ -177,13 +197,13 @@ export class RecordedTrajectory implements LibraryAccess {
     }));
   }
 
-  /** Number of generated tokens, including those of sub-agents; 0 before `end`. */
+  /** Number of generated tokens, including those of sub-agents; 0 before `read`. */
   get completionTokens(): number {
     const items = this.histories.flatMap((history) => history.items);
     return items.reduce((sum, { token_ids: ids }) => sum + (Array.isArray(ids) ? ids.length : 0), 0);
   }
 
-  /** Finish reason of each answer, such as `stop` or `length`, including answers of sub-agents; none before `end`. */
+  /** Finish reason of each answer, such as `stop` or `length`, including answers of sub-agents; none before `read`. */
   get endings(): readonly string[] {
     const items = this.histories.flatMap((history) => history.items);
     return items.flatMap(({ message, finish_reason: reason }) =>
@@ -201,7 +221,7 @@ export class RecordedTrajectory implements LibraryAccess {
     return this.toTrajectory(judged);
   }
 
-  /** Returns the trajectory as logs and training jobs accept it. Call `end` first. */
+  /** Returns the trajectory as logs and training jobs accept it. Call `end` or `read` first. */
   toTrajectory({ reward, metrics = {}, metadata = {} }: Judged): Trajectory {
     const names = this.histories.map(({ items }) => this.#nameOf(items));
     return {

@@ -1,4 +1,5 @@
 // Starts trajectories of an existing model, for custom training loops, evaluations and `train`.
+import type { RolloutCreate } from "../api.ts";
 import type { Model } from "../trained-model.ts";
 import { openAIClients } from "./libraries.ts";
 import { RecordedTrajectory } from "./recorded-trajectory.ts";
@@ -17,6 +18,9 @@ export interface StartTrajectoryOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Options of a trajectory on which a training job will train as a rollout. */
+export type RolloutOptions = StartTrajectoryOptions & Pick<RolloutCreate, "group" | "metadata">;
+
 /** Starts a trajectory and its rollout on the server. All calls made through the trajectory belong to the rollout. */
 export async function startTrajectory(
   model: Model,
@@ -28,13 +32,14 @@ export async function startTrajectory(
 /** Returns a function that starts trajectories; loads the `openai` package only once for all of them. */
 export async function trajectoriesOf(
   model: Model,
-): Promise<(options: StartTrajectoryOptions) => Promise<RecordedTrajectory>> {
+): Promise<(options: RolloutOptions) => Promise<RecordedTrajectory>> {
   const openAI = await openAIClients();
   const { baseUrl, apiKey, fetch: send, platform, rollouts } = model.hone;
   const server = { baseURL: `${baseUrl}/v1`, apiKey };
-  return async ({ step, seed, request = {}, expires = 86_400, signal = new AbortController().signal }) => {
+  return async ({ step, seed, request = {}, expires = 86_400, ...others }) => {
+    const { signal = new AbortController().signal, group = null, metadata = null } = others;
     const version = step === undefined ? { follow_new_versions: true } : { version: step };
-    const created = await rollouts.create(model.id, { ...version, expires }, { signal });
+    const created = await rollouts.create(model.id, { ...version, expires, group, metadata }, { signal });
     const { rollout_id: rolloutId, api_key: rolloutKey } = created;
     const path = `/v1/preview/models/${model.id}/rollouts/${rolloutId}/v1`;
     return new RecordedTrajectory({
@@ -42,12 +47,11 @@ export async function trajectoriesOf(
       server,
       rollout: { baseURL: baseUrl + path, apiKey: rolloutKey },
       rolloutId,
-      // Cancels the rollout, so that no job trains on it: the caller trains on the copy of the calls that it gets here.
-      end: async () => {
-        await rollouts.cancel(model.id, rolloutId);
-        return rollouts.trajectories(model.id, rolloutId);
+      calls: {
+        read: () => rollouts.trajectories(model.id, rolloutId),
+        finish: (outcome) => rollouts.finish(model.id, rolloutId, outcome),
+        cancel: (options) => rollouts.cancel(model.id, rolloutId, options),
       },
-      cancel: (signal) => rollouts.cancel(model.id, rolloutId, { signal }),
       model: model.at(step),
       seed: seed ?? Math.floor(platform.uniform() * 2 ** 31),
       defaults: request,

@@ -1,4 +1,4 @@
-// Groups: the rollouts of one task, and their conversion to the trajectory groups that logs and jobs accept.
+// Groups: the rollouts of one task. Converts groups to the form of logs, and ends their rollouts on the server.
 import type { TrajectoryGroup } from "../api.ts";
 import type { Platform } from "../platform.ts";
 import type { JsonObject } from "../recording/trajectory-fetch.ts";
@@ -69,7 +69,7 @@ export interface GroupPlace {
   readonly round: number;
 }
 
-/** Converts a group to a trajectory group, as logs and jobs accept it. */
+/** Converts a group to a trajectory group, as logs accept it. */
 export function toTrajectoryGroup<Task>(
   { task, rollouts, failures }: Group<Task>,
   place: GroupPlace,
@@ -94,4 +94,23 @@ export function scenarioIdOf(task: unknown): string {
     if (typeof id === "string" || typeof id === "number") return String(id);
   }
   return seedOf(JSON.stringify(task) ?? String(task)).toString(16);
+}
+
+/** Maximum wait in milliseconds for the server to cancel a failed rollout. */
+const cancelMsMax = 5000;
+
+/** Ends a rollout with its reward. Sending the same reward again changes nothing. */
+export function finishRollout(
+  { trajectory, reward, metrics }: Pick<Rollout, "trajectory" | "reward" | "metrics">,
+  { roundMetric, round }: GroupPlace,
+): Promise<void> {
+  return trajectory.reward({ reward, metrics: { ...metrics, [roundMetric]: round } });
+}
+
+/**
+ * Cancels a failed rollout, unless it has been finished. Waits for the server, so that no request outlasts the run. If
+ * the cancellation fails, the rollout expires.
+ */
+export function cancelRollout(trajectory: RecordedTrajectory): Promise<void> {
+  return trajectory.cancel({ signal: AbortSignal.timeout(cancelMsMax) }).catch(() => undefined);
 }

@@ -3,11 +3,15 @@ import { HoneError } from "../hone-error.ts";
 import type { Platform } from "../platform.ts";
 import type { JsonObject } from "../recording/trajectory-fetch.ts";
 import type { RecordedTrajectory } from "../recording/recorded-trajectory.ts";
-import type { StartTrajectoryOptions } from "../recording/start-trajectory.ts";
+import type { RolloutOptions } from "../recording/start-trajectory.ts";
 import {
   failureOf,
+  cancelRollout,
+  finishRollout,
+  scenarioIdOf,
   type Failure,
   type Group,
+  type GroupPlace,
   type Judge,
   type JudgeContext,
   type Rollout,
@@ -16,15 +20,12 @@ import { countedReasons } from "./round-report.ts";
 import { seedOf } from "./seeds.ts";
 import type { Resolved, RolloutFunction, RolloutResult } from "./train-options.ts";
 
-/** Maximum wait in milliseconds for the server to cancel a failed rollout. */
-const cancelMsMax = 5000;
-
 /** Functions, clients and limits that rollouts use. */
 export interface RolloutMaker<Task> extends Pick<
   Resolved<Task>,
   "concurrency" | "rolloutTimeout" | "failuresMax"
 > {
-  readonly start: (options: StartTrajectoryOptions) => Promise<RecordedTrajectory>;
+  readonly start: (options: RolloutOptions) => Promise<RecordedTrajectory>;
   readonly rollout: RolloutFunction<Task>;
   readonly judge: Judge<Task> | undefined;
   readonly hone: JudgeContext["hone"] & { readonly platform: Pick<Platform, "sleep"> };
@@ -45,6 +46,14 @@ export interface GroupPlan<Task> {
   readonly step: number;
   readonly seed: number;
   readonly request: JsonObject | undefined;
+  /** Round whose job trains on the rollouts; null if no job may train on them. */
+  readonly trainedIn: GroupPlace | null;
+}
+
+/** One rollout of a plan. */
+interface RolloutPlan<Task> extends Pick<GroupPlan<Task>, "step" | "seed" | "request" | "trainedIn"> {
+  readonly task: Task;
+  readonly taskIndex: number;
 }
 
 /**
@@ -75,8 +84,11 @@ export async function runGroups<Task>(
   const run = async (index: number): Promise<void> => {
     signal.throwIfAborted();
     const seed = seedOf(plan.seed, index);
-    const task = tasks[Math.floor(index / size)];
-    const outcome = await outcomeOf({ ...maker, signal }, task, { ...plan, seed });
+    const taskIndex = Math.floor(index / size);
+    const outcome = await outcomeOf(
+      { ...maker, signal },
+      { ...plan, task: tasks[taskIndex], taskIndex, seed },
+    );
     signal.throwIfAborted();
     outcomes[index] = outcome;
     count(outcome);
@@ -129,13 +141,15 @@ function isFailure(outcome: Rollout | Failure): outcome is Failure {
 
 async function outcomeOf<Task>(
   { start, rollout, judge, rolloutTimeout, signal, hone }: RolloutMaker<Task>,
-  task: Task,
-  { step, seed, request }: Pick<GroupPlan<Task>, "step" | "seed" | "request">,
+  { task, taskIndex, step, seed, request, trainedIn }: RolloutPlan<Task>,
 ): Promise<Rollout | Failure> {
   const over = new AbortController();
   const ends = AbortSignal.any([signal, over.signal]);
-  const expires = Math.min(expiresMax, Math.max(expiresMin, (2 * rolloutTimeout) / 1000));
-  const trajectory = await start({ step, seed, request, expires: Math.ceil(expires), signal: ends }).catch(
+  const expires = Math.ceil(Math.min(expiresMax, Math.max(expiresMin, (2 * rolloutTimeout) / 1000)));
+  // The server compares the rewards of a group. Its name has the task's index, because equal tasks may occur twice.
+  const group = trainedIn === null ? null : `round ${trainedIn.round}, task ${taskIndex}`;
+  const metadata = { scenario_id: scenarioIdOf(task) };
+  const trajectory = await start({ step, seed, request, expires, signal: ends, group, metadata }).catch(
     failureOf,
   );
   if ("traceback" in trajectory) return trajectory;
@@ -147,12 +161,14 @@ async function outcomeOf<Task>(
   try {
     const result = await Promise.race([run(), late, abortOf(ends)]);
     const ended = { trajectory, ...resultOf(result, judge !== undefined) };
+    if (trainedIn === null) await trajectory.cancel();
+    // The rollout stays open until the judge has given its score, because the server accepts only one reward.
+    else if (judge === undefined) await finishRollout(ended, trainedIn);
     // Throws now if the rollout cannot be trained on.
-    await trajectory.end();
+    await trajectory.read();
     return ended;
   } catch (error) {
-    // Waits, so that no request outlasts the run. If the cancellation fails, the rollout expires.
-    await trajectory.cancel(AbortSignal.timeout(cancelMsMax)).catch(() => undefined);
+    await cancelRollout(trajectory);
     return failureOf(error);
   } finally {
     late.catch(() => undefined);
@@ -215,7 +231,7 @@ function tooManyFailed(failures: readonly Failure[], total: number): HoneError {
 /** Adds the judge's scores to the rewards. The rollouts of a group without a verdict count as failed. */
 async function judged<Task>(
   { judge, hone, signal, concurrency, failuresMax }: RolloutMaker<Task>,
-  { seed }: GroupPlan<Task>,
+  { seed, trainedIn }: GroupPlan<Task>,
   groups: readonly Group<Task>[],
 ): Promise<readonly Group<Task>[]> {
   if (judge === undefined) return groups;
@@ -225,7 +241,14 @@ async function judged<Task>(
     const group = groups[index];
     if (group.rollouts.length === 0) return;
     const context = { hone, seed: seedOf(seed, "judge", index), signal };
-    result[index] = await verdictOf(judge, group, context).catch((error: unknown) => {
+    const verdict = async (): Promise<Group<Task>> => {
+      const scored = await verdictOf(judge, group, context);
+      if (trainedIn !== null)
+        await Promise.all(scored.rollouts.map((rollout) => finishRollout(rollout, trainedIn)));
+      return scored;
+    };
+    result[index] = await verdict().catch(async (error: unknown) => {
+      await Promise.all(group.rollouts.map(({ trajectory }) => cancelRollout(trajectory)));
       signal.throwIfAborted();
       return {
         ...group,

@@ -38,9 +38,12 @@ export async function runRound<Task>(
   const { platform } = model.hone;
   const startedAtMs = platform.monotonicMs();
   const tasks = await tasksOfRound(options.tasks, { round, count, seed });
+  requireFitting(tasks.length, size);
   emit({ type: "rollouts-started", of: "round", round, step, total: tasks.length * size });
-  const groups = await runGroups(maker, { tasks, size, step, seed: seedOf(seed, "round", round), request });
-  const metrics = await logged(run, groups, { roundMetric, round });
+  const place = { roundMetric, round };
+  const plan = { tasks, size, step, seed: seedOf(seed, "round", round), request, trainedIn: place };
+  const groups = await runGroups(maker, plan);
+  const metrics = await logged(run, groups, place);
   const sampledAtMs = platform.monotonicMs();
   const job = groups.every(({ rollouts }) => rollouts.length === 0) ? null : await trained();
   return {
@@ -59,12 +62,11 @@ export async function runRound<Task>(
   };
 
   /**
-   * Trains on all groups, including those without reward spread, so that the job's counts and means describe the whole
-   * round.
+   * Trains on the server's own records of all rollouts, including groups without reward spread, so that the job's
+   * counts and means describe the whole round.
    */
   async function trained(): Promise<FollowedJob> {
     const chosen = typeof config === "function" ? config(round) : config;
-    const bodies = groups.map((group) => toTrajectoryGroup(group, { roundMetric, round }));
     const { signal } = maker;
     const newest = await model.hone.checkpoints
       .list(model.id, { order: "desc", limit: versionsSeen }, { signal })
@@ -75,7 +77,9 @@ export async function runRound<Task>(
       // version that has a learning rate is used.
       metrics: newest.data.find(({ metrics: known }) => "loss/learning_rate" in known)?.metrics ?? {},
     });
-    const jobId = await model.train(bodies, settings, { signal });
+    const ids = groups.flatMap(({ rollouts }) => rollouts.map(({ trajectory }) => trajectory.rolloutId));
+    const body = { model_id: model.id, rollout_ids: ids, experimental_config: settings };
+    const { id: jobId } = await model.hone.jobs.create(body, { signal });
     emit({ type: "job-started", round, jobId });
     return followedJob(run, round, jobId);
   }
@@ -85,6 +89,16 @@ export async function runRound<Task>(
 const versionsSeen = 20;
 
 const logAttemptsMax = 3;
+
+/** Maximum number of rollouts that the server accepts in a job. */
+const rolloutsMax = 10_000;
+
+/** Refuses a round that is too large for a job, before its rollouts are sampled. */
+function requireFitting(taskCount: number, groupSize: number): void {
+  if (taskCount * groupSize <= rolloutsMax) return;
+  const message = `A round has ${taskCount} tasks with ${groupSize} rollouts each; a job trains on at most ${rolloutsMax} rollouts. Set tasksPerRound.`;
+  throw new HoneError({ code: "invalid", param: "tasksPerRound", message });
+}
 
 /** Logs a round exactly once. If the connection is lost, asks the server whether the log has arrived. */
 async function logged<Task>(

@@ -2,75 +2,16 @@
 // The model always gives the same answer; rollout functions decide the rewards.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fakeServer, keys, playJob } from "../../../api/http/testing/fake-server.ts";
+import { keys } from "../../../api/http/testing/fake-server.ts";
 import { Hone } from "../hone.ts";
 import type { HoneError } from "../hone-error.ts";
 import type { RecordedTrajectory } from "../recording/recorded-trajectory.ts";
 import type { JsonObject } from "../recording/trajectory-fetch.ts";
-import { fetchFrom } from "../testing/fake-fetch.ts";
+import { type Place, withModel } from "../testing/trained-place.ts";
 import { Model as TrainedModel, type Model } from "../trained-model.ts";
 import { train } from "./train.ts";
 import type { TrainEvent } from "./train-event.ts";
 import type { TrainOptions } from "./train-options.ts";
-
-interface Place {
-  readonly model: Model;
-  /** Groups that were sent to each job. */
-  readonly trained: { readonly trajectories: readonly { readonly reward: number }[] }[][];
-  /** Settings that were sent to each job. */
-  readonly settings: unknown[];
-  /** Metrics of the versions that jobs create. */
-  versionMetrics: Record<string, number>;
-  /** True to run jobs as soon as they are created. */
-  runsJobs: boolean;
-  /** Runs the oldest queued job. */
-  readonly runJob: () => Promise<void>;
-}
-
-async function withModel(use: (place: Place) => Promise<void>): Promise<void> {
-  const server = await fakeServer({ recordsRollouts: true });
-  server.chat.script.isTrained = true;
-  let step = 0;
-  const plain = fetchFrom(server);
-  const hone = new Hone({
-    baseUrl: "http://host",
-    apiKey: keys.member,
-    fetch: async (url, request) => {
-      const answer = await Promise.race([plain(url, request), abortOf(request.signal)]);
-      if (request.method === "POST" && url.endsWith("/training-jobs")) {
-        const body = JSON.parse(request.body as string);
-        place.trained.push(body.trajectory_groups);
-        place.settings.push(body.experimental_config);
-        if (place.runsJobs) await place.runJob();
-      }
-      return answer;
-    },
-  });
-  const place: Place = {
-    model: await hone.model("p/m", { base: "tiny" }),
-    trained: [],
-    settings: [],
-    versionMetrics: {},
-    runsJobs: true,
-    runJob: () =>
-      playJob(server, {
-        step: ++step,
-        events: [{ type: "training_ended", data: {} }],
-        metrics: place.versionMetrics,
-      }),
-  };
-  await use(place);
-  await server.close();
-}
-
-/** Rejects when the signal aborts, which the fake server ignores. */
-function abortOf(signal: AbortSignal | null | undefined): Promise<never> {
-  return new Promise((_, reject) => {
-    const onAbort = (): void => reject(signal?.reason as Error);
-    if (signal?.aborted === true) onAbort();
-    signal?.addEventListener("abort", onAbort, { once: true });
-  });
-}
 
 async function say({ openai, model }: RecordedTrajectory, content: string): Promise<void> {
   await openai.chat.completions.create({ model, messages: [{ role: "user", content }] });
@@ -111,10 +52,9 @@ test("cycles through tasks in a seeded order, and sends all groups to the job", 
       rounds.map(({ groups, groupsWithoutSpread }) => [groups, groupsWithoutSpread]),
       alike.map((count) => [2, count]),
     );
-    // Groups without reward spread are sent too, so that the job's means describe the whole round; the server skips
-    // them.
-    const sorted = (groups: Place["trained"][number]) =>
-      groups.map(({ trajectories }) => trajectories.map(({ reward }) => reward).join()).toSorted();
+    // The job also names groups without reward spread, so that its means describe the whole round; the server skips
+    // these groups.
+    const sorted = (groups: Place["trained"][number]) => groups.map((rewards) => rewards.join()).toSorted();
     assert.deepEqual(
       trained.map(sorted),
       alike.map((count) => ["0,1", count === 0 ? "0,1" : "1,1"]),
@@ -178,7 +118,17 @@ test("logs a round with its numbers, failures and tasks", () =>
     assert.equal(metrics["data/cum/num_unique_scenarios"], 2);
     const [stored] = await model.trajectories({ split: "train", metadata: ["id=second"] }).all();
     const { rollout_id: rolloutId, ...metadata }: JsonObject = Object(stored?.["metadata"]);
-    assert.equal((await model.hone.rollouts.get(model.id, String(rolloutId))).state, "cancelled");
+    const {
+      state,
+      reward,
+      metrics: named,
+      job_id: jobId,
+    } = await model.hone.rollouts.get(model.id, String(rolloutId));
+    assert.deepEqual(
+      [state, reward, named],
+      ["finished", stored?.["reward"], { right: reward !== 0, round: 0 }],
+    );
+    assert.equal(jobId, round?.jobId);
     assert.deepEqual(
       [metadata, stored?.["logs"], stored?.["initial_policy_version"], stored?.group_metadata],
       [{ id: "second" }, ["about second"], 0, { scenario_id: "second" }],
@@ -415,18 +365,21 @@ test("adds a judge's scores to rewards, and fails the rollouts of a group withou
     assert.deepEqual([round?.rollouts, round?.failures, round?.reward], [2, 4, 1.25]);
     assert.ok(round?.failureReasons.some(({ message }) => /gave \[1\] for 2 rollouts/.test(message)));
     assert.deepEqual(
-      trained
-        .flat()
-        .map(({ trajectories }) => trajectories.map(({ reward }) => reward).join())
-        .toSorted(),
-      ["", "", "1,1.5"],
+      trained.flat().map((rewards) => rewards.join()),
+      ["1,1.5"],
     );
+    const { data: all } = await model.hone.rollouts.list(model.id).first();
+    assert.deepEqual(all.map(({ state }) => state).toSorted(), [
+      ...Array.from({ length: 4 }, () => "cancelled"),
+      ...["finished", "finished"],
+    ]);
   }));
 
-test("refuses an option that is unknown or out of range before any request, and names it", () =>
+test("refuses an option that is unknown or out of range before any rollout, and names it", () =>
   withModel(async ({ model }) => {
     const { rollout, seen } = rollouts();
     const good: TrainOptions<string> = { tasks: ["a"], rollout };
+    const many = Array.from({ length: 5001 }, () => "a");
     const cases: readonly (readonly [string, Partial<TrainOptions<string>>])[] = [
       ["groupSize is 1; it must be a whole number of at least 2.", { groupSize: 1 }],
       ["rounds is 1.5; it must be a whole number of at least 0.", { rounds: 1.5 }],
@@ -434,6 +387,10 @@ test("refuses an option that is unknown or out of range before any request, and 
       ["concurrency is 0; it must be a whole number of at least 1.", { concurrency: 0 }],
       ["failuresMax is 2; it must be a number from 0 to 1.", { failuresMax: 2 }],
       ["tasks is []; it must be at least one task.", { tasks: [] }],
+      [
+        "A round has 5001 tasks with 2 rollouts each; a job trains on at most 10000",
+        { ...base, tasks: many },
+      ],
       ["serverTimeout is -1; it must be a whole number of at least 0.", { serverTimeout: -1 }],
       // Safe cast: simulates plain JavaScript, in which unknown options would arrive unnoticed.
       ["train has no option groupsize; did you mean groupSize?", { groupsize: 4 } as object],

@@ -26,7 +26,7 @@ export async function validate<Task>(
   emit({ type: "rollouts-started", of: "validation", round, step, total: tasks.length * size });
   // Every version is validated with the same seed, so that their results are comparable.
   const seed = seedOf(options.seed, "validation");
-  const groups = await runGroups(maker, { tasks, size, step, seed, request });
+  const groups = await runGroups(maker, { tasks, size, step, seed, request, trainedIn: null });
   const rewards = groups.flatMap(({ rollouts }) => rollouts.map((rollout) => rollout.reward));
   if (rewards.length === 0)
     throw new HoneError({ code: "rollouts_failed", message: "All rollouts of a validation failed." });
