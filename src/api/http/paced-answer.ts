@@ -2,19 +2,20 @@
 // client disconnects or reads nothing for too long.
 import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
+import { compressedStream } from "./bodies/compress-answers.ts";
 import { IdleStreamError } from "./sse.ts";
 import type { HttpSettings } from "./settings.ts";
 
 /**
- * Sends the pieces as the answer. On an error, closes the connection, because the status is already sent. The client
- * then sees an incomplete answer.
+ * Sends the pieces as the answer, whose content type is already set. Compresses text if the client accepts that. On an
+ * error, closes the connection, because the status is already sent. The client then sees an incomplete answer.
  */
 export function sendPieces(
   reply: FastifyReply,
   pieces: AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>,
   { idleStreamSeconds }: Pick<HttpSettings, "idleStreamSeconds">,
 ): FastifyReply {
-  return reply.send(pacedStream(pieces, idleStreamSeconds * 1000));
+  return reply.send(compressedStream(reply, pacedStream(pieces, idleStreamSeconds * 1000)));
 }
 
 /**

@@ -11,6 +11,7 @@ import { documentRoutes } from "./documentation/document-routes.ts";
 import { errorAnswerFor, isAnthropics } from "./anthropic/dialect.ts";
 import { codeOf, translateError, logBrokenOff } from "./framework-errors.ts";
 import { InFlight } from "./limits/admission.ts";
+import { compressAnswers } from "./bodies/compress-answers.ts";
 import { BodyReader, leaveBodiesUnasked } from "./bodies/body-reader.ts";
 import { ByteBudget } from "./bodies/gather-body.ts";
 import { jsonType, protobufType, takeBodies } from "./bodies/take-bodies.ts";
@@ -143,6 +144,7 @@ export async function createHttpServer(
   // during the delay.
   logBrokenOff(app, logger);
   measureRequests(app, { metrics, logger, clock, inFlight, audit, refusals });
+  compressAnswers(app);
   app.addHook("onRequest", async (request, reply) => {
     reply.header("x-request-id", request.id);
     if (isAnthropics(request)) reply.header("request-id", request.id);
@@ -300,5 +302,7 @@ function answerError(
     reply.header("connection", "close");
     lingerBeforeClose(request.raw);
   }
-  reply.header("x-request-id", request.id).code(answer.status).headers(answer.headers).send(answer.body);
+  // A list that fails before its first byte was going to be compressed.
+  reply.removeHeader("content-encoding").header("x-request-id", request.id);
+  reply.code(answer.status).headers(answer.headers).send(answer.body);
 }

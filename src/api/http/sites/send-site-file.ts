@@ -2,7 +2,8 @@
 // allows only a site's own files.
 import { createHash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { siteEncodings, type SiteEncoding, type SiteFile } from "../../../base/domain/site-files.ts";
+import { siteEncodings, type SiteFile } from "../../../base/domain/site-files.ts";
+import { acceptedEncoding } from "../input/accepted-encoding.ts";
 
 /**
  * Returns a content security policy that allows only the site's own files.
@@ -44,21 +45,9 @@ export function sendSiteFile(
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
-  const encoding = encodingFor(bytes, request.headers["accept-encoding"]);
+  // The build has not made each encoding of each file.
+  const made = siteEncodings.filter((encoding) => bytes[encoding] !== undefined);
+  const encoding = acceptedEncoding(request.headers["accept-encoding"], made);
   if (encoding !== "identity") reply.header("content-encoding", encoding);
   return reply.headers({ "content-type": contentType, vary: "accept-encoding" }).send(bytes[encoding]);
-}
-
-/**
- * Returns the encoding in which the file is smallest, among those that the build has produced and the browser accepts.
- */
-function encodingFor(bytes: SiteFile["bytes"], accepted: string | readonly string[] = ""): SiteEncoding {
-  const offers = String(accepted)
-    .split(",")
-    .map((offer) => offer.trim().toLowerCase())
-    .filter((offer) => !/;\s*q=0(\.0*)?$/.test(offer))
-    .map((offer) => offer.split(";", 1)[0]);
-  return (
-    siteEncodings.find((encoding) => bytes[encoding] !== undefined && offers.includes(encoding)) ?? "identity"
-  );
 }
