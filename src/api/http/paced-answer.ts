@@ -7,7 +7,7 @@ import { IdleStreamError } from "./sse.ts";
 import type { HttpSettings } from "./settings.ts";
 
 /**
- * Sends the pieces as the answer, whose content type is already set. Compresses text if the client accepts that. On an
+ * Sends the pieces as the answer, whose content type is already set; compresses text if the client accepts that. On an
  * error, closes the connection, because the status is already sent. The client then sees an incomplete answer.
  */
 export function sendPieces(

@@ -86,6 +86,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   "completions list": [
     "hone completions",
     "hone completions list --model p/agent:step3 --feedback any --json",
+    'hone completions list --text "refund order"',
   ],
   "completions show": ["hone completions show 2f1c6f5e-8a51-4a8e-9e57-0c1a7b3f9d10"],
   "completions delete": ["hone completions delete 2f1c6f5e-8a51-4a8e-9e57-0c1a7b3f9d10"],

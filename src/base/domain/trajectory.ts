@@ -1,5 +1,6 @@
 // Trajectories: the actions of a policy with their rewards, as clients record them and send them for training. Unknown
 // keys are kept, because clients add their own.
+import type { QueryTurn } from "./feedback-query/feedback-query.ts";
 import type { Page, PageRequest, NumberedPage, NumberedPageRequest } from "./page.ts";
 import type { Json, JsonObject } from "./text/json.ts";
 import type {
@@ -197,6 +198,19 @@ export interface TrajectoryStore {
   ): Promise<NumberedPage<ListedOutline>>;
   /** Returns the summary of the trajectory with this number; null if the model has none. */
   findOutline(modelId: string, number: number): Promise<ListedOutline | null>;
+  /**
+   * Returns the numbers of those summaries whose trajectories may contain the words. None that contains all of them is
+   * missing, but others may be included, so callers read the trajectories.
+   *
+   * @param outlines up to 250 summaries from `listOutlines`
+   * @param words words in lower case, at least one
+   * @throws ServiceError `too_slow`, `overloaded`
+   */
+  findWords(
+    outlines: readonly ListedOutline[],
+    words: readonly string[],
+    turn: QueryTurn,
+  ): Promise<ReadonlySet<number>>;
   /**
    * Returns the number of trajectories by source and split, the most frequent first; at most a hundred rows.
    *

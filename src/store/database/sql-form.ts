@@ -1,6 +1,6 @@
 // Interface for SQL that each database writes differently: reading JSON in texts, reading numbers in texts, and sorting
 // texts. The interface defines the results; each database has an implementation, such as `sqlite/sqlite-form.ts`.
-import type { RawBuilder } from "kysely";
+import type { RawBuilder, SqlBool } from "kysely";
 import type { FeedbackPack, PackForm } from "../../base/domain/feedback-query/feedback-batch.ts";
 import type { PathStep } from "../../base/domain/feedback-query/feedback-field.ts";
 
@@ -31,6 +31,11 @@ export interface SqlForm {
   position(text: SqlText, part: SqlText): RawBuilder<number>;
   /** Returns SQL for the text with the letters A to Z in lower case. */
   lower(text: SqlText): SqlText;
+  /**
+   * Returns SQL that is true if a text matches a pattern of SQL's LIKE that has no backslash. A letter A to Z in the
+   * pattern matches in either case.
+   */
+  like(text: SqlText, pattern: string): RawBuilder<SqlBool>;
   /** Returns SQL for a text that compares and sorts by code points. */
   ordered(text: SqlText): SqlText;
   /** Format for packed feedback batches that this database reads fastest. */

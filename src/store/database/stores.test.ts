@@ -21,6 +21,7 @@ import { checkObjectStore } from "./contract/object-store.ts";
 import type { MakeStorage } from "./contract/storage-under-test.ts";
 import { checkTraceStore } from "./contract/trace-store.ts";
 import { checkTrajectoryOutlines } from "./contract/trajectory-outlines.ts";
+import { checkWordSearch } from "./contract/searches/word-search.ts";
 import { checkTrajectoryStore } from "./contract/trajectory-store.ts";
 import { checkTwoConnections } from "./contract/servers/two-connections.ts";
 import { checkTwoServers } from "./contract/servers/two-servers.ts";
@@ -130,6 +131,7 @@ for (const [name, storageOf, reach, skip] of [
     checkTrajectoryStore(makeStorage);
     checkTrajectoryOutlines(makeStorage);
     checkCompletionStore(makeStorage);
+    checkWordSearch(makeStorage);
     checkFeedbackStore(makeStorage);
     checkFileStore(makeStorage);
     checkUploadStore(makeStorage);

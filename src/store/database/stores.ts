@@ -144,7 +144,7 @@ export async function openStores(connection: Connection, own: Clock = systemCloc
     usage: createUsageStore(queries),
     limits,
     trajectories: createTrajectoryStore(connection),
-    completions: createCompletionStore(queries),
+    completions: createCompletionStore(connection),
     rollouts: createRolloutStore(connection),
     feedback: createFeedbackStore(connection, outbox),
     annotation: createAnnotationStore(queries),

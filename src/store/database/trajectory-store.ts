@@ -17,6 +17,7 @@ import { stageGroups, readStoredLines } from "./groups.ts";
 import { mergeMetrics } from "./models/version-store.ts";
 import { countOutlines, findOutline, outlinePage, storeOutlines } from "./summaries.ts";
 import { readPage } from "./paging.ts";
+import { trajectoriesWithWords } from "./searches/trajectory-words.ts";
 import { addModelBytes } from "./retention/model-bytes.ts";
 import type { Schema, TrajectoryLogTable } from "./schema.ts";
 
@@ -25,7 +26,7 @@ const scenariosPerStatement = 500;
 
 /** Creates the trajectory store on a migrated database. */
 export function createTrajectoryStore(
-  connection: Pick<Connection, "queries" | "writeEarly">,
+  connection: Pick<Connection, "queries" | "writeEarly" | "form" | "searches">,
 ): TrajectoryStore {
   const { queries: database } = connection;
   const findLog = (id: string) =>
@@ -65,6 +66,7 @@ export function createTrajectoryStore(
     },
     listOutlines: (modelId, filter, page) => outlinePage(database, modelId, filter, page),
     findOutline: (modelId, number) => findOutline(database, modelId, number),
+    findWords: (outlines, words, turn) => trajectoriesWithWords(connection, outlines, words, turn),
     countOutlines: (modelId, step) => countOutlines(database, modelId, step),
   };
 }

@@ -106,7 +106,7 @@ test("sends the plain text to a client that does not accept gzip, and to a page 
     }
 });
 
-test("leaves alone short, encoded and tagged answers, archives, and answers that may contain a new key", async (context) => {
+test("does not change short, encoded and tagged answers, archives, and answers that may contain a new key", async (context) => {
   const { url } = await listening(context);
   for (const path of ["/short", "/tagged", "/archive"])
     assert.equal((await ask(url + path)).headers["content-encoding"], undefined, path);

@@ -1,12 +1,9 @@
 // Compresses answers with gzip if the client accepts it. Brotli would make lists only about 7 % smaller, and takes
 // several megabytes of memory for each answer. Node's thread pool compresses, so the event loop continues meanwhile.
 import { pipeline, type Readable } from "node:stream";
-import { promisify } from "node:util";
 import { createGzip, gzip } from "node:zlib";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { acceptedEncoding } from "../input/accepted-encoding.ts";
-
-const compress = promisify(gzip);
 
 /** Minimum size in bytes of an answer that is compressed; a smaller one fits into one network packet anyway. */
 const bytesMin = 1024;
@@ -28,10 +25,7 @@ export function compressAnswers(app: FastifyInstance): void {
     const isRead = request.method === "GET" || request.method === "HEAD";
     if (!isRead || !isWhole || Buffer.byteLength(payload) < bytesMin || !markCompressed(reply))
       return done(null, payload);
-    compress(payload, { level }).then(
-      (bytes) => done(null, bytes),
-      (error: Error) => done(error),
-    );
+    gzip(payload, { level }, done);
   });
 }
 

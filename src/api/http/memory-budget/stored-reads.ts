@@ -17,6 +17,10 @@ declare module "fastify" {
      */
     readsPage?: boolean;
   }
+  interface FastifyRequest {
+    /** Share of the read budget of a request to a route marked {@link readsPage}; null on other routes. */
+    readShare: ReadShare | null;
+  }
 }
 
 /** Route option for a route that answers with a page of stored data. */
@@ -55,8 +59,9 @@ export async function beginReading(reply: FastifyReply, budget: ReadBudget): Pro
 
 /** Makes requests to every route marked {@link readsPage} wait until the read budget has room for them. */
 export function countPages(scope: FastifyInstance, budget: ReadBudget): void {
+  scope.decorateRequest("readShare", null);
   scope.addHook("preHandler", async (request, reply) => {
-    if (request.routeOptions.config.readsPage === true) await beginReading(reply, budget);
+    if (request.routeOptions.config.readsPage === true) request.readShare = await beginReading(reply, budget);
   });
   // Entities take turns to have their pages serialized, because pages have megabytes and many may be ready at the same
   // time.

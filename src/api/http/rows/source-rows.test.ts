@@ -20,7 +20,7 @@ const source: RowSource = {
   step: 0,
   recordedAt: "2026-01-01T00:00:00.000Z",
 };
-const anyRow = { rewardMin: null, rewardMax: null, metadata: [] } as const;
+const anyRow = { rewardMin: null, rewardMax: null, metadata: [], words: [] } as const;
 
 const trajectory = (reward: number, content: string) => ({
   messagesAndChoices: [{ role: "user", content }],

@@ -8,7 +8,7 @@ import type { ListedOutline } from "../../../base/domain/summaries/trajectory-ou
 import type { TrajectoryLog, TrajectoryStore } from "../../../base/domain/trajectory.ts";
 import type { RowSelection } from "../../wire/trajectories/row-query.ts";
 import { type RowBounds, noMembers } from "../../wire/trajectories/row-tasks.ts";
-import { type RowPosition, type RowSource, groupLineStart } from "../../wire/trajectories/rows.ts";
+import { type RowPosition, type RowSource, groupLineStart, rowId } from "../../wire/trajectories/rows.ts";
 import type { ReadShare } from "../memory-budget/read-budget.ts";
 import type { RowReader } from "./row-reader.ts";
 import { GroupPieces, type RowChunk, type StoredSource, sourceRows } from "./source-rows.ts";
@@ -59,11 +59,12 @@ const everything: Omit<RowSelection, "source"> = {
   step: null,
   recordedFrom: null,
   recordedBefore: null,
-  filter: { rewardMin: null, rewardMax: null, metadata: [] },
+  filter: { rewardMin: null, rewardMax: null, metadata: [], words: [] },
 };
 
 /**
- * Returns one trajectory's row as JSON; null if its log or job no longer exists.
+ * Returns one trajectory's row as JSON; null if its log or job no longer exists, or if its messages do not contain all
+ * the words.
  *
  * @throws ServiceError `not_found` if the log or job is deleted meanwhile
  */
@@ -71,25 +72,31 @@ export async function storedRow(
   dependencies: RowDependencies,
   {
     outline,
+    words = [],
     ...request
   }: Omit<RowRequest, "selection" | "after"> & {
+    readonly words?: readonly string[];
     readonly outline: Pick<ListedOutline, "source" | "sourceId" | "part" | "groupIndex" | "index">;
   },
 ): Promise<Uint8Array | null> {
   const { sourceId, part, groupIndex: group, index } = outline;
-  const selection = { ...everything, source: outline.source === "log" ? "logs" : "jobs" } as const;
+  const filter = { ...everything.filter, words };
+  const selection = { ...everything, filter, source: outline.source === "log" ? "logs" : "jobs" } as const;
   const source = await sourceOf(dependencies, { ...request, selection }, sourceId);
   if (source === null) return null;
   // Reading begins after a position, so this is the position before the wanted row.
   const before = { sourceId, part, group, index: index - 1 };
-  for await (const { bytes, ends } of rowsOf(
+  for await (const { bytes, ends, ids, last } of rowsOf(
     dependencies,
     { ...request, selection, after: before },
     source,
     before,
-  ))
+  )) {
+    const isFound = ids[0] === rowId({ ...before, index });
     // The row without the line feed that ends it.
-    if (ends.length > 0) return bytes.subarray(0, ends[0] - 1);
+    if (ends.length > 0) return isFound ? bytes.subarray(0, ends[0] - 1) : null;
+    if (last.group > group || last.index > index) return null;
+  }
   return null;
 }
 

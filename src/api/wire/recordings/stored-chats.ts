@@ -14,6 +14,7 @@ import { choiceSchema, usageSchema } from "../chat/chat-answer-schema.ts";
 import { finishBody, messageBody, usageBody } from "../chat/chat-response.ts";
 import { answerOf } from "../fields/resource.ts";
 import { pageQueryFields, pageSchema } from "../page.ts";
+import { readWords, textField } from "../fields/searched-text.ts";
 import { readTime } from "../trajectories/row-query.ts";
 
 const projectField = Type.String({ description: "Project, as `<entity>/<project>`." });
@@ -44,6 +45,7 @@ export const storedQuerySchema = Type.Object({
       examples: ["any"],
     }),
   ),
+  text: Type.Optional(textField("completions")),
   metadata: Type.Optional(
     Type.Object(
       {},
@@ -95,10 +97,10 @@ function otherMetadata(field: string): ServiceError {
   });
 }
 
-/** Returns the filters in a query, except those on model, entity and project. */
+/** Returns the filters in a query, except those on model, entity and project, and the words to search for. */
 export function storedFilter(
   query: Static<typeof storedQuerySchema>,
-): Omit<CompletionFilter, "entity" | "projectId" | "modelId"> {
+): Omit<CompletionFilter, "entity" | "projectId" | "modelId"> & { readonly words: readonly string[] } {
   const faults: Fault[] = [];
   const { step = null, request_id: requestId = null, feedback } = query;
   const filter = {
@@ -107,6 +109,7 @@ export function storedFilter(
     endedFrom: readTime(query, "since", faults),
     endedBefore: readTime(query, "until", faults),
     feedback: feedback === undefined ? null : feedbackIn(feedback),
+    words: readWords(query, faults),
   };
   if (faults.length > 0) throw new ServiceError({ code: "invalid", faults });
   return filter;

@@ -3,6 +3,7 @@ import { Type, type Static } from "typebox";
 import type { Fault } from "../../../base/domain/service-error.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { pageQueryFields } from "../page.ts";
+import { readWords, textField } from "../fields/searched-text.ts";
 import type { RowFilter } from "./rows.ts";
 
 /** Query field `step`, which selects trajectories by the version of the model. */
@@ -40,6 +41,7 @@ const filterFields = {
   ...timeFields,
   reward_min: Type.Optional(Type.Number({ description: "Only trajectories with at least this reward." })),
   reward_max: Type.Optional(Type.Number({ description: "Only trajectories with at most this reward." })),
+  text: Type.Optional(textField("trajectories")),
   metadata: Type.Optional(
     Type.Array(Type.String(), {
       maxItems: 16,
@@ -103,7 +105,12 @@ export function rowSelection(query: RowQuery): RowSelection {
     step: query.step ?? null,
     recordedFrom: readTime(query, "recorded_from", faults),
     recordedBefore: readTime(query, "recorded_before", faults),
-    filter: { rewardMin: query.reward_min ?? null, rewardMax: query.reward_max ?? null, metadata },
+    filter: {
+      rewardMin: query.reward_min ?? null,
+      rewardMax: query.reward_max ?? null,
+      metadata,
+      words: readWords(query, faults),
+    },
   };
   if (faults.length > 0) throw new ServiceError({ code: "invalid", faults });
   return selection;
@@ -130,7 +137,7 @@ export function readTime<Field extends string>(
  * @throws ServiceError `invalid` like {@link rowSelection}, and for filters on single trajectories
  */
 export function groupSelection(query: RowQuery): RowSelection {
-  const faults = (["reward_min", "reward_max", "metadata"] as const)
+  const faults = (["reward_min", "reward_max", "metadata", "text"] as const)
     .filter((field) => query[field] !== undefined)
     .map((field) => {
       const message = `${field} chooses trajectories, and format=groups exports groups; leave it out, or take format=jsonl`;

@@ -2,7 +2,8 @@
 // row's id contains the position and serves as a cursor.
 import { Type } from "typebox";
 import type { Json, JsonObject } from "../../../base/domain/text/json.ts";
-import type { Trajectory, TrajectoryGroup } from "../../../base/domain/trajectory.ts";
+import { containWords } from "../../../base/domain/text/searched-words.ts";
+import type { HistoryItem, Trajectory, TrajectoryGroup } from "../../../base/domain/trajectory.ts";
 import { orNull } from "../nullable.ts";
 import { pageSchema } from "../page.ts";
 import { trajectoryBody } from "../trajectory.ts";
@@ -31,6 +32,8 @@ export interface RowFilter {
   readonly rewardMin: number | null;
   readonly rewardMax: number | null;
   readonly metadata: readonly { readonly key: string; readonly value: string }[];
+  /** Words in lower case, all of which the messages must contain. */
+  readonly words: readonly string[];
 }
 
 /** Fields of a row in addition to those that the client sent with the trajectory. */
@@ -166,11 +169,17 @@ export function parseRowPosition(id: string): RowPosition | null {
 export function isWanted(trajectory: Trajectory, head: GroupHead, filter: RowFilter): boolean {
   const { reward } = trajectory;
   if (reward < (filter.rewardMin ?? reward) || reward > (filter.rewardMax ?? reward)) return false;
+  const { words } = filter;
+  if (words.length > 0 && !containWords(messagesOf(trajectory), words)) return false;
   return filter.metadata.every(({ key, value }) =>
     [trajectory.metadata, head.metadata ?? {}].some(
       (metadata) => Object.hasOwn(metadata, key) && spelled(metadata[key]).includes(value),
     ),
   );
+}
+
+function messagesOf({ messagesAndChoices, additionalHistories }: Trajectory): readonly HistoryItem[] {
+  return [messagesAndChoices, ...additionalHistories.map((history) => history.messagesAndChoices)].flat();
 }
 
 /** Returns the texts by which a filter may give a value: its JSON, and for a text also the text itself. */

@@ -9,6 +9,7 @@ import type {
 import { answerOf } from "../fields/resource.ts";
 import { orNull } from "../nullable.ts";
 import { pageQueryFields } from "../page.ts";
+import { readWords, textField } from "../fields/searched-text.ts";
 import { readTime, stepField, timeFields } from "./row-query.ts";
 
 const sources = ["log", "job"] as const;
@@ -29,18 +30,21 @@ export const outlineQuerySchema = Type.Object({
   ...timeFields,
   reward_min: Type.Optional(Type.Number({ description: "Only trajectories with at least this reward." })),
   reward_max: Type.Optional(Type.Number({ description: "Only trajectories with at most this reward." })),
+  text: Type.Optional(textField("trajectories")),
 });
 
 export const outlineCountQuerySchema = Type.Object({ step: Type.Optional(stepField) });
 
 /**
- * Returns the filter on summaries that a query describes.
+ * Returns the filter on summaries that a query describes, and the words to search for.
  *
  * @throws ServiceError `invalid` for an invalid time
  */
-export function outlineFilter(query: Static<typeof outlineQuerySchema>): OutlineFilter {
+export function outlineFilter(
+  query: Static<typeof outlineQuerySchema>,
+): OutlineFilter & { readonly words: readonly string[] } {
   const faults: Fault[] = [];
-  const filter: OutlineFilter = {
+  const filter = {
     source: query.source ?? null,
     split: query.split ?? null,
     step: query.step ?? null,
@@ -48,6 +52,7 @@ export function outlineFilter(query: Static<typeof outlineQuerySchema>): Outline
     rewardMax: query.reward_max ?? null,
     recordedFrom: readTime(query, "recorded_from", faults),
     recordedBefore: readTime(query, "recorded_before", faults),
+    words: readWords(query, faults),
   };
   if (faults.length > 0) throw new ServiceError({ code: "invalid", faults });
   return filter;

@@ -21,6 +21,7 @@ interface TrajectoryFlags extends ConnectionFlags {
   readonly rewardMin?: number;
   readonly rewardMax?: number;
   readonly metadata?: readonly string[];
+  readonly text?: string;
 }
 
 /**
@@ -56,6 +57,7 @@ export function addTrajectoryCommand(models: Command): void {
     .option("--before <time>", "only trajectories stored before this time")
     .option("--reward-min <reward>", "only trajectories with at least this reward", Number)
     .option("--reward-max <reward>", "only trajectories with at most this reward", Number)
+    .option("--text <words>", "only trajectories whose messages contain all these words")
     .option(
       "--metadata <key=value...>",
       "only trajectories whose metadata has all these values under these keys",
@@ -81,6 +83,7 @@ async function writeTrajectories(name: string, flags: TrajectoryFlags): Promise<
     ...given("reward_min", flags.rewardMin),
     ...given("reward_max", flags.rewardMax),
     ...given("metadata", flags.metadata),
+    ...given("text", flags.text),
   });
   if (out === undefined) {
     for await (const piece of rows)

@@ -15,6 +15,7 @@ interface ListFlags extends ConnectionFlags, JsonFlag {
   readonly model?: string;
   readonly project?: string;
   readonly feedback?: string;
+  readonly text?: string;
   readonly since?: string;
   readonly until?: string;
   readonly limit: number;
@@ -37,6 +38,7 @@ export function addRecordingCommands(program: Command): void {
       "--feedback <kind>",
       "any: only completions with feedback; none: only completions without feedback; another value: only completions with feedback of this type",
     )
+    .option("--text <words>", "only completions whose prompts and answers contain all these words")
     .option("--since <time>", "only completions that ended at this time or later (ISO 8601)")
     .option("--until <time>", "only completions that ended before this time")
     .option("--limit <count>", "maximum number of completions", Number, 20)
@@ -73,12 +75,13 @@ export function addRecordingCommands(program: Command): void {
 }
 
 async function list(flags: ListFlags): Promise<void> {
-  const { model, project, feedback, since, until, limit } = flags;
+  const { model, project, feedback, text, since, until, limit } = flags;
   const filter: RecordedFilter = {
     limit: Math.min(100, Math.max(1, limit)),
     ...(model === undefined ? {} : { model }),
     ...(project === undefined ? {} : { project }),
     ...(feedback === undefined ? {} : { feedback }),
+    ...(text === undefined ? {} : { text }),
     ...(since === undefined ? {} : { since }),
     ...(until === undefined ? {} : { until }),
   };

@@ -25,7 +25,8 @@ export function RecordedChats({ hone }: { readonly hone: Hone }) {
   const loaded = useLoaded(
     async (signal) => listed(await firstFound(hone.recordings.list(askedPage(query), { signal }).pages())),
     [hone, query.toString()],
-    isNewest ? everyMs : null,
+    // A search takes seconds, so the page does not repeat it.
+    isNewest && filters.text === undefined ? everyMs : null,
   );
   const selection = useSelection<StoredChatCompletion>(({ reference }) => reference);
   const remove = async (rows: readonly StoredChatCompletion[]): Promise<void> => {
@@ -139,6 +140,7 @@ function ChatFilters({
       onSubmit={(form) => onChange(filtersIn(filledIn(form)))}
       onClear={() => onChange({})}
     >
+      <FilterText name="text" label="Words" value={filters.text} />
       <FilterChoice
         name="feedback"
         label="Feedback"

@@ -3,7 +3,7 @@ import type { RecordedFilter } from "../../client/calls/recording-calls.ts";
 import { filtersNamed } from "../components/filters.ts";
 
 /** Names of the filters, which are the same in the URL and in the API. */
-export const filterNames = ["model", "project", "feedback", "since", "until", "request_id"] as const;
+export const filterNames = ["model", "project", "feedback", "since", "until", "request_id", "text"] as const;
 export type FilterName = (typeof filterNames)[number];
 export type Filters = { readonly [Name in FilterName]?: string };
 

@@ -12,6 +12,7 @@ const filterNames = [
   "reward_max",
   "recorded_from",
   "recorded_before",
+  "text",
 ] as const;
 export type FilterName = (typeof filterNames)[number];
 export type Filters = { readonly [Name in FilterName]?: string };

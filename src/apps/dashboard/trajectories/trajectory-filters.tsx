@@ -1,6 +1,6 @@
 // Form with the filters of a trajectory list.
 import type { TrajectoryCount } from "../../client/api.ts";
-import { FilterChoice, FilterField, FilterForm } from "../components/filter-form.tsx";
+import { FilterChoice, FilterField, FilterForm, FilterText } from "../components/filter-form.tsx";
 import { filledIn } from "../components/filters.ts";
 import { localTime, timesIn } from "../components/forms/local-time.ts";
 import { type Filters, filtersIn } from "./list-query.ts";
@@ -24,6 +24,7 @@ export function TrajectoryFilters({
       onSubmit={(form) => onChange(filtersIn(timesIn(filledIn(form), ["recorded_from", "recorded_before"])))}
       onClear={() => onChange({})}
     >
+      <FilterText name="text" label="Words" value={filters.text} />
       <FilterChoice
         name="source"
         label="Source"

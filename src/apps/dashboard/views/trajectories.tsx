@@ -25,7 +25,8 @@ export function Trajectories({ hone, modelId }: { readonly hone: Hone; readonly 
   const page = useLoaded(
     (signal) => readPage(hone, modelId, query, signal),
     [hone, modelId, query.toString()],
-    isNewest ? everyMs : null,
+    // A search takes seconds, so the page does not repeat it.
+    isNewest && filters.text === undefined ? everyMs : null,
   );
   const title = model.value === null ? "Trajectories" : `Trajectories of ${model.value.name}`;
   const addressWith = (more: Readonly<Record<string, string>>): string =>

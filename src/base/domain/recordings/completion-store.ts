@@ -1,4 +1,5 @@
 // Contract of the store for recorded completions.
+import type { QueryTurn } from "../feedback-query/feedback-query.ts";
 import type { FeedbackRecord } from "../feedback.ts";
 import type { NumberedPage, NumberedPageRequest } from "../page.ts";
 import type { CompletionKey } from "./completion-key.ts";
@@ -80,6 +81,19 @@ export interface CompletionStore {
   findOutlines(keys: readonly CompletionKey[]): Promise<readonly ListedCompletion[]>;
   /** Returns completions that match the filter, in storage order. */
   list(filter: CompletionFilter, page: NumberedPageRequest): Promise<NumberedPage<ListedCompletion>>;
+  /**
+   * Returns the numbers of those completions whose messages and answers may contain the words. None that contains all
+   * of them is missing, but others may be included, so callers read the completions.
+   *
+   * @param completions up to 250 completions from `list`
+   * @param words words in lower case, at least one
+   * @throws ServiceError `too_slow`, `overloaded`
+   */
+  findWords(
+    completions: readonly ListedCompletion[],
+    words: readonly string[],
+    turn: QueryTurn,
+  ): Promise<ReadonlySet<number>>;
   /**
    * Returns up to `limit` feedback records on a call, oldest first, from the call's own project. The completion itself
    * need not be recorded.

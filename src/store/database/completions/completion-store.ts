@@ -5,6 +5,7 @@ import { callIdOf } from "../../../base/domain/recordings/call-reference.ts";
 import type { CompletionStore, StoredCompletion } from "../../../base/domain/recordings/completion-store.ts";
 import type { CompletionKey } from "../../../base/domain/recordings/completion-key.ts";
 import type { RecordedCompletion } from "../../../base/domain/recordings/recorded-completion.ts";
+import type { Connection } from "../dialect.ts";
 import { insertRows } from "../insert-rows.ts";
 import { anyOf, chunkRows } from "../chunks.ts";
 import type { Schema } from "../schema.ts";
@@ -23,6 +24,7 @@ import {
 } from "./delete-completions.ts";
 import { countCalls } from "../rollouts/rollout-calls.ts";
 import { readChain, storeChains } from "./pieces.ts";
+import { completionsWithWords } from "./completion-words.ts";
 import { contentOf } from "./stored-content.ts";
 
 /** Maximum number of rows in an SQL statement; each row has fourteen parameters. */
@@ -57,7 +59,10 @@ const triesMax = 10;
 const keysTaken = new Error("There are completions of these keys.");
 
 /** Creates the store of recorded completions on a migrated database. */
-export function createCompletionStore(database: Kysely<Schema>): CompletionStore {
+export function createCompletionStore(
+  connection: Pick<Connection, "queries" | "form" | "searches">,
+): CompletionStore {
+  const { queries: database } = connection;
   return {
     add: async (completions) => {
       // If several of the given completions have the same key, stores only the last of them.
@@ -77,6 +82,7 @@ export function createCompletionStore(database: Kysely<Schema>): CompletionStore
     findOutlines: async (keys) =>
       keys.length === 0 ? [] : (await rowsOf(database, keys).select(listedColumns).execute()).map(listedOf),
     list: (filter, page) => completionPage(database, filter, page),
+    findWords: (completions, words, turn) => completionsWithWords(connection, completions, words, turn),
     feedbackOn: (key, limit) => feedbackOn(database, key, limit),
     delete: async (key) => (await deleteSome(database, (transaction) => allRows(transaction, [key]))) > 0,
     deleteOfModel: async (modelId) => {

@@ -24,6 +24,7 @@ export const postgresForm: SqlForm = {
   whole: (number) => sql`trunc(${number})`,
   position: (text, part) => sql`strpos(${text}, ${part})`,
   lower: (text) => sql`lower(${text} collate "C")`,
+  like: (text, pattern) => sql`${text} collate "C" ilike ${pattern}`,
   ordered: (text) => sql`(${text} collate "C")`,
   packForm: "columns",
   givenRecords: (pack) => {

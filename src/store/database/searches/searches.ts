@@ -31,12 +31,11 @@ export function directSearches(queries: Kysely<Schema>): Searches {
 }
 
 export function tooSlow({ timeMs }: SearchTurn): ServiceError {
-  const message = `The query took longer than ${timeMs / 1000} s and was cancelled. Narrow it by a reference, a type, an id or a number of the payload, which are indexed, or by time.`;
+  const message = `The query took longer than ${timeMs / 1000} s and was cancelled. Narrow it by time; for feedback also by a reference, a type, an id or a number of the payload, which are indexed.`;
   return new ServiceError({ code: "too_slow", message });
 }
 
 export function tooManySearches(): ServiceError {
-  const message =
-    "Too many queries for feedback wait for their turn. Try again later, and ask for less at once.";
+  const message = "Too many queries wait for their turn. Try again later, and ask for less at once.";
   return new ServiceError({ code: "overloaded", message, retryAfterSeconds: 5 });
 }

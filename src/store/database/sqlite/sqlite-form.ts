@@ -20,6 +20,7 @@ export const sqliteForm: SqlForm = {
     sql`case when abs(${number}) < 9e15 then cast(cast(${number} as integer) as real) else ${number} end`,
   position: (text, part) => sql`instr(${text}, ${part})`,
   lower: (text) => sql`lower(${text})`,
+  like: (text, pattern) => sql`${text} like ${pattern}`,
   ordered: (text) => text,
   packForm: "rows",
   givenRecords,

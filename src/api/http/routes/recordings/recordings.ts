@@ -32,10 +32,12 @@ import {
   storedQuerySchema,
   withMetadata,
 } from "../../../wire/recordings/stored-chats.ts";
+import { searchNote } from "../../../wire/fields/searched-text.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
 import { sendPieces } from "../../paced-answer.ts";
 import { readsPage } from "../../memory-budget/stored-reads.ts";
+import { completionsWith } from "./recording-words.ts";
 
 /** Maximum number of feedback records that the answer for a completion contains. */
 const feedbackMax = 1000;
@@ -47,7 +49,7 @@ const feedbackMax = 1000;
 const lookedAtMax = 10_000;
 
 export function recordingRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
-  const { completions, directory, settings } = dependencies;
+  const { completions, directory, settings, clock } = dependencies;
   const on = endpoints(app, { tag: "recordings", scheme: "bearer" });
   on(
     "GET /v1/chat/completions",
@@ -55,7 +57,8 @@ export function recordingRoutes(app: FastifyInstance, dependencies: HttpDependen
       summary: "List recorded chat completions",
       query: storedQuerySchema,
       answer:
-        "A page of recorded completions, oldest first by default. A request examines at most 100,000 completions, so a page may have fewer than `limit` items although `has_more` is true.",
+        "A page of recorded completions, oldest first by default. A request examines at most 100,000 completions, so a page may have fewer than `limit` items although `has_more` is true. " +
+        searchNote,
       json: storedPageSchema,
       options: {
         ...readsPage,
@@ -65,10 +68,14 @@ export function recordingRoutes(app: FastifyInstance, dependencies: HttpDependen
       },
     },
     async ({ query, caller }) => {
-      const filter = await filterOf(directory, query, caller);
+      const { words, ...filter } = await filterOf(directory, query, caller);
       const { limit = 20, order = "asc", metadata = {} } = query;
-      const after = await placeOf(completions, query.after ?? "", filter);
-      const page = await matching(completions, filter, { after, limit, order }, Object.entries(metadata));
+      const asked = { after: await placeOf(completions, query.after ?? "", filter), limit, order };
+      const list = (part: NumberedPageRequest) =>
+        matching(completions, filter, part, Object.entries(metadata));
+      const turn = { entity: caller.entity, clock };
+      const page =
+        words.length === 0 ? await list(asked) : await completionsWith(words, completions, list, asked, turn);
       return numberedPageBody(await wholePage(completions, page), storedBody);
     },
   );
@@ -138,7 +145,7 @@ async function filterOf(
   directory: HttpDependencies["directory"],
   query: ValueOf<typeof storedQuerySchema>,
   caller: Caller,
-): Promise<CompletionFilter> {
+): Promise<CompletionFilter & Pick<ReturnType<typeof storedFilter>, "words">> {
   const filter = storedFilter(query);
   const { project = null, model = null } = query;
   if (project !== null) reachProject(caller, project);

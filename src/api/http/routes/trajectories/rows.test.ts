@@ -123,6 +123,9 @@ test("filters by split, step, reward, metadata, time, and log or job", async () 
     [`log_id=${logId}&split=train`, []],
     ["recorded_from=2000-01-01T00:00:00Z", [0, 1, -2.5, 5, 6]],
     ["recorded_before=2000-01-01T00:00:00Z", []],
+    ["text=WORTH", [0, 1, -2.5, 5, 6]],
+    ["text=worth%20-2.5", [-2.5]],
+    ["text=scene", []],
     ["source=jobs", [9, 8]],
     [`job_id=${world.jobId}`, [9, 8]],
     ["source=jobs&split=val", []],
@@ -324,6 +327,7 @@ test("refuses invalid queries, and other entities' models", async () => {
     ["export?format=csv", "query,format"],
     ["export?format=groups&reward_min=1", "query,reward_min"],
     ["export?format=groups&metadata=a=b", "query,metadata"],
+    ["export?format=groups&text=a", "query,text"],
     ["export?format=groups&recorded_from=yesterday", "query,recorded_from"],
   ]) {
     const answer = await ask(server, `${url}/trajectories/${query}`);

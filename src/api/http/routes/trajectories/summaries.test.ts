@@ -1,6 +1,7 @@
 // Summaries of stored trajectories over HTTP: lists, filters, counts, and single whole trajectories.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { FakeClock } from "../../../../base/domain/testing/fake-clock.ts";
 import { bearer, fakeServer, keys, registeredModel } from "../../testing/fake-server.ts";
 
 type Server = Awaited<ReturnType<typeof fakeServer>>;
@@ -48,7 +49,8 @@ const stored = () => (shared ??= newWorld());
 after(async () => (await shared)?.server.close());
 
 async function newWorld() {
-  const server = await fakeServer();
+  // The time stands still, so no search reaches its time limit on a busy machine.
+  const server = await fakeServer({ clock: new FakeClock() });
   const id = await registeredModel(server);
   const url = `/v1/preview/models/${id}`;
   const log = async (split: string, groups: readonly object[]) => {
@@ -115,6 +117,28 @@ test("lists the newest first, with filters and cursors", async () => {
     ({ last_id: after, has_more: hasMore } = page);
   }
   assert.deepEqual(rewards, [8, 9, 7, 6, 5, -2.5, 1, 0]);
+});
+
+test("finds trajectories by words of their messages, together with other filters", async () => {
+  assert.deepEqual(rewardsOf(await list("text=PARIS")), [8, 9, 7, 6, 5, 1, 0]);
+  assert.deepEqual(rewardsOf(await list("text=which%20paris&source=log&limit=2")), [7, 6]);
+  assert.deepEqual(rewardsOf(await list("text=find")), [-2.5]);
+  assert.deepEqual(rewardsOf(await list("text=content")), []);
+  const first = await list("text=paris&limit=3");
+  assert.deepEqual([rewardsOf(first), first.last_id, first.has_more], [[8, 9, 7], "6", true]);
+  assert.deepEqual(rewardsOf(await list(`text=paris&after=${first.last_id}`)), [6, 5, 1, 0]);
+  const { server, url } = await stored();
+  for (const [text, fault] of [
+    ["%20", /text has no words/],
+    ["a%20b%20c%20d%20e%20f%20g%20h%20i%20j%20k", /text has 11 words; at most 10/],
+    ["x".repeat(201), /200/],
+  ] as const) {
+    const answer = await ask(server, `${url}/trajectories/outlines?text=${text}`);
+    assert.equal(answer.statusCode, 422, answer.body);
+    assert.match(answer.body, fault);
+  }
+  const foreign = await ask(server, `${url}/trajectories/outlines?text=paris`, undefined, keys.other);
+  assert.equal(foreign.statusCode, 403);
 });
 
 test("counts trajectories by source", async () => {

@@ -2,7 +2,10 @@
 // number.
 import { Readable } from "node:stream";
 import type { FastifyInstance } from "fastify";
+import { present } from "../../../../base/domain/assert.ts";
+import type { NumberedPageRequest } from "../../../../base/domain/page.ts";
 import { notFound, quoted, ServiceError } from "../../../../base/domain/service-error.ts";
+import { searchNote } from "../../../wire/fields/searched-text.ts";
 import {
   outlineCountQuerySchema,
   outlineAnswer,
@@ -19,6 +22,7 @@ import type { ReadBudget } from "../../memory-budget/read-budget.ts";
 import { beginReading, readsPage } from "../../memory-budget/stored-reads.ts";
 import type { RowReader } from "../../rows/row-reader.ts";
 import { storedRow } from "../../rows/stored-rows.ts";
+import { searchPage } from "../../rows/word-search.ts";
 import { reachModel } from "../reach.ts";
 
 /** Maximum size in bytes of a trajectory that a client can read whole. */
@@ -29,7 +33,7 @@ export function outlineRoutes(
   dependencies: HttpDependencies,
   { reads, reader }: { readonly reads: ReadBudget; readonly reader: RowReader },
 ): void {
-  const { trajectories, jobs, settings } = dependencies;
+  const { trajectories, jobs, settings, clock } = dependencies;
   const on = endpoints(app, { tag: "trajectories", scheme: "bearer" });
   on(
     "GET /v1/preview/models/:model_id/trajectories/outlines",
@@ -37,16 +41,37 @@ export function outlineRoutes(
       summary: "List summaries of stored trajectories",
       query: outlineQuerySchema,
       answer:
-        "A page of summaries, newest first by default. A request examines at most 100,000 trajectories, so a page may have fewer than `limit` items although `has_more` is true.",
+        "A page of summaries, newest first by default. A request examines at most 100,000 trajectories, so a page may have fewer than `limit` items although `has_more` is true. " +
+        searchNote,
       json: pageSchema(outlineAnswer.schema),
       options: readsPage,
     },
-    async ({ params, query, caller }) => {
-      const filter = outlineFilter(query);
+    async ({ params, query, caller, request }) => {
+      const { words, ...filter } = outlineFilter(query);
       const { limit = 20, order = "desc" } = query;
       const page = { after: numberAfter(query.after), limit, order };
       const model = await reachModel(dependencies, caller, params.model_id);
-      return numberedPageBody(await trajectories.listOutlines(model.id, filter, page), outlineAnswer.body);
+      const list = (part: NumberedPageRequest) => trajectories.listOutlines(model.id, filter, part);
+      if (words.length === 0) return numberedPageBody(await list(page), outlineAnswer.body);
+      const bounds = { count: 1, bytes: rowBytesMax };
+      const read = {
+        model,
+        words,
+        bounds,
+        share: present(request.readShare, "read share"),
+        client: caller.entity,
+      };
+      const found = await searchPage(
+        {
+          list,
+          candidates: (outlines, turn) => trajectories.findWords(outlines, words, turn),
+          contains: async (outline) =>
+            (await storedRow({ trajectories, jobs, reader }, { ...read, outline })) !== null,
+        },
+        page,
+        { entity: caller.entity, clock },
+      );
+      return numberedPageBody(found, outlineAnswer.body);
     },
   );
   on(
