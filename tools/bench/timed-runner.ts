@@ -61,6 +61,10 @@ export class TimedRunner implements ModelRunner {
     return this.#time(() => this.#runner.decodeDrafts(lane, adapter, tokenIds));
   }
 
+  acceptDraft(lane: KvLane, slot: number, count: number): Promise<void> {
+    return this.#time(() => this.#runner.acceptDraft(lane, slot, count));
+  }
+
   isReadyForDrafts(adapter: LoadedAdapter | null): boolean {
     return this.#runner.isReadyForDrafts(adapter);
   }

@@ -14,7 +14,8 @@ import type { TokenCount } from "./experts/mixture.ts";
 import { embeddingRows, storedExpertLinear, storedLinear } from "./linear.ts";
 import { servingLoraParameters, type LoraForm } from "./lora.ts";
 import { promptForms, type WeightForms } from "./quantized/weight-forms.ts";
-import { matrixDims, recallAfter, recurrenceOf } from "./recurrent/recurrence.ts";
+import { matrixDims, recallAfter, type RecurrenceInputs, recurrenceOf } from "./recurrent/recurrence.ts";
+import { replayedInputs, replayedName } from "./serving/replay-graph.ts";
 import {
   cacheNames,
   cacheShapes,
@@ -78,12 +79,7 @@ export function buildPrefillGraph(config: ModelConfig, options: ServingOptions):
       return keepNewState(outputs, stateOf(config, layer, "inputs"), rows);
     },
     recall: ({ layer, ...inputs }) => {
-      const isReal = isRealToken(builder, present(lengths, "the lengths of rows"));
-      const real = {
-        ...inputs,
-        logDecay: builder.multiply(inputs.logDecay, isReal),
-        strength: builder.multiply(inputs.strength, isReal),
-      };
+      const real = withoutPadding(builder, inputs, present(lengths, "the lengths of rows"));
       const before = builder.full(["B", ...matrixDims(config)], 0);
       const { result, newState } = recallAfter(builder, config, real, before);
       outputs[stateNames(stateOf(config, layer, "matrices")).newState] = newState;
@@ -95,12 +91,18 @@ export function buildPrefillGraph(config: ModelConfig, options: ServingOptions):
 }
 
 /**
- * Returns a mask [B, T, 1] that is 1 for the real tokens of rows and 0 for padding. Padding must leave the state of a
- * recurrence unchanged.
+ * Returns the inputs of a recurrence over padded rows [B, T, W], such that padding leaves the state unchanged.
+ *
+ * @param lengths_B int64 [B]: the number of real tokens of each row
  */
-function isRealToken(builder: GraphBuilder, lengths_B: Value): Value {
+function withoutPadding(builder: GraphBuilder, inputs: RecurrenceInputs, lengths_B: Value): RecurrenceInputs {
   const positions = builder.reshape(builder.iota("T"), [1, "T", 1]);
-  return builder.cast(builder.less(positions, builder.reshape(lengths_B, ["B", 1, 1])), "float32");
+  const isReal = builder.cast(builder.less(positions, builder.reshape(lengths_B, ["B", 1, 1])), "float32");
+  return {
+    ...inputs,
+    logDecay: builder.multiply(inputs.logDecay, isReal),
+    strength: builder.multiply(inputs.strength, isReal),
+  };
 }
 
 /** Maximum number of prompt parts in one call of {@link buildContinuationGraph}. */
@@ -276,15 +278,18 @@ export function buildDecodeGraph(config: ModelConfig, options: ServingOptions): 
 }
 
 /**
- * Builds the graph of several new tokens per row over a cache, for models without recurrences. Each token gets the same
- * bits as from the decode graph after the preceding tokens, because the new keys and values are put into a copy of the
- * cache at the same positions. A row with fewer tokens repeats its last one.
+ * Builds the graph of several new tokens per row over a cache. Each token gets the same bits as from the decode graph
+ * after the preceding tokens, because the new keys and values are put into a copy of the cache at the same positions. A
+ * row with fewer tokens repeats its last one.
  * * Inputs: `tokens` and `positions` int64 [B, T]; LoRA matrices.
  * * Inputs `places.Hkv` int64 [B, Hkv, T], one for each number Hkv of key-value heads that a layer has: the flat index
  *   in the cache's [B, Hkv, C] of each new token's position.
  * * Inputs per cache and state: as in the decode graph, with C greater than every position.
+ * * Input with recurrences: `lengths` int64 [B], the number of different tokens of each row.
  * * Outputs: `logits` [B*T, V]; per cache `new_keys.i` and `new_values.i` [B, Hkv, T, K].
- * * Output per state: `new_state.i` [B, T, K-1, D], the state after each token.
+ * * Output per state of a convolution: `new_state.i` [B, T, K-1, W], the state after each token.
+ * * Outputs per state of a recurrence: `new_state.i` [B, H, K, V], the state after all tokens of each row; the inputs
+ *   from which `buildReplayGraph` computes the state after fewer tokens.
  */
 export function buildDraftGraph(config: ModelConfig, options: ServingOptions): Graph {
   const { headCount: queryHeads, attentionScale: scale } = config;
@@ -299,6 +304,7 @@ export function buildDraftGraph(config: ModelConfig, options: ServingOptions): G
     ]),
   );
   const rows = dimensionProduct(["B", "T"]);
+  const lengths = recurrenceOf(config) === null ? null : builder.input("lengths", "int64", ["B"]);
   const pastLengths = builder.reshape(positions_BT, [rows]);
   const byHead = (x: Value, { kvHeadCount, headSize }: CacheShape): Value =>
     builder.transpose(builder.reshape(x, ["B", "T", kvHeadCount, headSize]), [0, 2, 1, 3]);
@@ -341,7 +347,16 @@ export function buildDraftGraph(config: ModelConfig, options: ServingOptions): G
       const state = stateOf(config, layer, "inputs");
       return keepNewState(outputs, state, draftTaps(builder, rowStates(builder, config, layer), x));
     },
-    recall: noRecall,
+    recall: ({ layer, ...inputs }) => {
+      const state = stateOf(config, layer, "matrices");
+      const names = stateNames(state);
+      const real = withoutPadding(builder, inputs, present(lengths, "the lengths of rows"));
+      const before = builder.input(names.state, "float32", ["B", ...matrixDims(config)]);
+      const { result, newState } = recallAfter(builder, config, real, before);
+      outputs[names.newState] = newState;
+      for (const name of replayedInputs) outputs[replayedName(state, name)] = inputs[name];
+      return result;
+    },
     selectRows: (x) => builder.reshape(x, [rows, x.shape[2]]),
   });
   return builder.build({ logits, ...outputs });
@@ -423,10 +438,7 @@ function rowStates(builder: GraphBuilder, config: ModelConfig, layer: number): V
   return builder.input(stateNames(stateOf(config, layer, "inputs")).state, "float32", shape);
 }
 
-/**
- * Throws an error. Graphs for drafts and for pairs of caches do not support recurrences, because their state matrices
- * change with every token.
- */
+/** Throws an error. The graph for pairs of caches does not support recurrences. */
 export function noRecall(): never {
   throw new Error("a graph for models without recurrences");
 }

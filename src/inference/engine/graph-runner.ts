@@ -23,7 +23,9 @@ import { type ArrangedCache, arrangedForSessions } from "./sessions/arranged-cac
 import type { EntryRange, KvLane } from "./cache/kv-lane.ts";
 import { IdleWork } from "./idle-work.ts";
 import type { DecodingRows, LoadedAdapter, ModelRunner, PromptPart } from "./model-runner.ts";
-import type { ModelShape } from "./model-shape.ts";
+import { hasMatrices, type ModelShape } from "./model-shape.ts";
+import { newStateOf, type Outputs } from "./new-states.ts";
+import { DraftedStates } from "./drafts/drafted-states.ts";
 import { layOutDrafts } from "./drafts/draft-layout.ts";
 import { laterPartCaches, layOutFirstParts, layOutLaterParts } from "./part-layout.ts";
 import {
@@ -85,7 +87,7 @@ interface SlotEntries {
 }
 
 interface RunResult {
-  readonly outputs: Readonly<Record<string, Tensor>>;
+  readonly outputs: Outputs;
   /** Number of positions in each row of new keys and values. */
   readonly positionCount: number;
 }
@@ -97,6 +99,7 @@ class GraphRunner implements ModelRunner {
   readonly #idleWork: IdleWork | null;
   readonly #thread: AdapterThread | null;
   readonly #adapters: AdapterCache;
+  readonly #drafted = new DraftedStates((feeds) => this.#run("replay", null, feeds));
   #hasBlocks = false;
   readonly #config: ModelConfig;
   readonly #pairsLanes: boolean;
@@ -218,7 +221,12 @@ class GraphRunner implements ModelRunner {
   }
 
   pairs(one: LoadedAdapter | null, other: LoadedAdapter | null): boolean {
-    if (!this.#pairsLanes || this.#hasMatrices || loraOf(one) === "blocks" || loraOf(other) === "blocks")
+    if (
+      !this.#pairsLanes ||
+      hasMatrices(this.shape) ||
+      loraOf(one) === "blocks" ||
+      loraOf(other) === "blocks"
+    )
       return false;
     const lora = one === null && other === null ? null : "whole";
     if (lora !== null && !this.#pairsAdapters) return false;
@@ -246,39 +254,34 @@ class GraphRunner implements ModelRunner {
     });
     const { vocabularySize } = this.shape;
     const logits = float32Data(outputs["logits"]);
-    this.#write(
+    const lengths = tokenIds.map(({ length }) => length);
+    this.#writeCaches(
       lane,
-      tokenIds.map(({ length }, slot) => ({
-        slot,
-        stateRow: slot * positionCount,
-        range: { row: slot, start: 0, count: length },
-      })),
+      lengths.map((count, slot) => ({ slot, range: { row: slot, start: 0, count } })),
       { outputs, positionCount },
     );
-    return tokenIds.map(({ length }, slot) => {
-      lane.advance(slot, 1);
-      this.#keepDraftStates(lane, slot, { outputs, first: slot * positionCount + 1, count: length - 1 });
+    for (const slot of lengths.keys()) lane.advance(slot, 1);
+    await this.#drafted.keep(lane, { outputs, lengths });
+    return lengths.map((length, slot) => {
       const start = slot * positionCount * vocabularySize;
       return logits.subarray(start, start + length * vocabularySize);
     });
   }
 
+  acceptDraft(lane: KvLane, slot: number, count: number): Promise<void> {
+    lane.advance(slot, count);
+    return this.#drafted.accept(lane, slot, count);
+  }
+
   isReadyForDrafts(adapter: LoadedAdapter | null): boolean {
-    return !this.#hasMatrices && this.#isReady("drafts", adapter);
+    const isReplayed = !hasMatrices(this.shape) || this.#isReady("replay", null);
+    return isReplayed && this.#isReady("drafts", adapter);
   }
 
   async close(): Promise<void> {
     await this.#idleWork?.stop();
     await this.#thread?.close();
     await this.#sessions.close();
-  }
-
-  /**
-   * True if layers have state matrices (delta rules, Mamba-2). These change with every token, so the runner computes
-   * neither drafts nor pairs of lanes for the model.
-   */
-  get #hasMatrices(): boolean {
-    return this.shape.states.some(({ kind }) => kind === "matrices");
   }
 
   /**
@@ -327,7 +330,7 @@ class GraphRunner implements ModelRunner {
     kind: GraphKind,
     adapter: LoadedAdapter | null,
     feeds: Readonly<Record<string, Tensor>>,
-  ): Promise<Readonly<Record<string, Tensor>>> {
+  ): Promise<Outputs> {
     this.#idleWork?.postpone();
     const session = await this.#sessions.get(kind, loraOf(adapter));
     return session.run({ ...feeds, ...adapter?.feeds });
@@ -357,22 +360,25 @@ class GraphRunner implements ModelRunner {
 
   /** Writes each slot's new keys, values and states from the outputs into the lane, and advances the slots' lengths. */
   #keep(lane: KvLane, entries: readonly SlotEntries[], result: RunResult): void {
-    this.#write(lane, entries, result);
+    this.#writeCaches(lane, entries, result);
+    this.#writeStates(lane, entries, result.outputs);
     for (const { slot, range } of entries) lane.advance(slot, range.count);
   }
 
-  /** Like {@link GraphRunner.#keep}, but leaves the slots' lengths unchanged. */
-  #write(lane: KvLane, entries: readonly SlotEntries[], { outputs, positionCount }: RunResult): void {
+  #writeCaches(
+    lane: KvLane,
+    entries: readonly Pick<SlotEntries, "slot" | "range">[],
+    { outputs, positionCount }: RunResult,
+  ): void {
     for (const layer of this.shape.caches.keys()) {
       const names = cacheNames(layer);
       const keys = float32Data(outputs[names.newKeys]);
       const values = float32Data(outputs[names.newValues]);
       for (const { slot, range } of entries) lane.write(layer, slot, range, { keys, values, positionCount });
     }
-    this.#writeStates(lane, entries, outputs);
   }
 
-  #writeStates(lane: KvLane, entries: readonly SlotEntries[], outputs: RunResult["outputs"]): void {
+  #writeStates(lane: KvLane, entries: readonly SlotEntries[], outputs: Outputs): void {
     const { states } = this.shape;
     const isWhole =
       entries.length === lane.usedCount && entries.every(({ slot, stateRow }) => slot === stateRow);
@@ -385,47 +391,10 @@ class GraphRunner implements ModelRunner {
       lane.states.replaceAll(whole, entries.length);
       return;
     }
-    for (const state of states.keys())
+    for (const [state, shape] of states.entries())
       for (const { slot, stateRow } of entries)
-        lane.states.view(state, slot, 1).set(this.#newState(outputs, state, stateRow));
+        lane.states.view(state, slot, 1).set(newStateOf(shape, outputs, { state, row: stateRow }));
   }
-
-  #keepDraftStates(
-    lane: KvLane,
-    slot: number,
-    {
-      outputs,
-      first,
-      count,
-    }: Pick<RunResult, "outputs"> & { readonly first: number; readonly count: number },
-  ): void {
-    if (this.shape.states.length === 0) return;
-    const after = Array.from({ length: count }, (_, token) =>
-      joined([...this.shape.states.keys()].map((state) => this.#newState(outputs, state, first + token))),
-    );
-    lane.keepDraftStates(slot, after);
-  }
-
-  /**
-   * Returns one row of a new state. The graph returns either one output with the rows of all parts, or one output per
-   * part.
-   */
-  #newState(outputs: RunResult["outputs"], state: number, row: number): Float32Array {
-    const size = this.shape.states[state].dims.reduce((product, each) => product * each, 1);
-    const shared = outputs[stateNames(state).newState];
-    if (shared === undefined) return float32Data(outputs[stateNames(state, row).newState]);
-    return float32Data(shared).subarray(row * size, (row + 1) * size);
-  }
-}
-
-function joined(arrays: readonly Float32Array[]): Float32Array {
-  const whole = new Float32Array(arrays.reduce((sum, { length }) => sum + length, 0));
-  let end = 0;
-  for (const array of arrays) {
-    whole.set(array, end);
-    end += array.length;
-  }
-  return whole;
 }
 
 function loraOf(adapter: LoadedAdapter | null): LoraForm | null {

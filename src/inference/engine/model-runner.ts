@@ -87,9 +87,9 @@ export interface ModelRunner {
    */
   decode(lane: KvLane, adapter: LoadedAdapter | null, tokenIds: readonly number[]): Promise<Float32Array>;
   /**
-   * Like {@link ModelRunner.decode}, but also computes draft tokens after the next token of each slot. Returns logits
-   * after every token, equal to those of decoding one token at a time. Writes keys and values of all tokens, but
-   * lengths grow by only 1; the caller adds the accepted draft tokens (`KvLane.acceptDraft`).
+   * Like {@link ModelRunner.decode}, but also computes draft tokens after the next token of each slot. The logits equal
+   * those of decoding one token at a time. Lengths grow by only 1, until {@link ModelRunner.acceptDraft} adds the
+   * accepted draft tokens of a slot.
    *
    * @param tokenIds for each of the first slots, at least one token; there must be room for all tokens
    * @returns for each of these slots, its rows of logits [tokens, V]
@@ -99,6 +99,11 @@ export interface ModelRunner {
     adapter: LoadedAdapter | null,
     tokenIds: readonly (readonly number[])[],
   ): Promise<readonly Float32Array[]>;
+  /**
+   * Adds the first `count` draft tokens of a slot to its contents, and writes the slot's states after them. Must be
+   * called once after {@link ModelRunner.decodeDrafts}, before slots move, even if no draft token is accepted.
+   */
+  acceptDraft(lane: KvLane, slot: number, count: number): Promise<void>;
   /**
    * True if {@link ModelRunner.decodeDrafts} can run without delay. If false, the graph that it needs will be prepared
    * in idle time.

@@ -12,3 +12,8 @@ export interface ModelShape {
   /** Maximum number of tokens in prompt and answer together. */
   readonly contextLength: number;
 }
+
+/** True if layers have state matrices (delta rules, Mamba-2), which change with every token. */
+export function hasMatrices({ states }: Pick<ModelShape, "states">): boolean {
+  return states.some(({ kind }) => kind === "matrices");
+}

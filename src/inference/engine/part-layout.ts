@@ -6,7 +6,7 @@ import { stateNames } from "../architectures/serving/sequence-memory.ts";
 import type { EntryRange, KvLane } from "./cache/kv-lane.ts";
 import { stateSizes } from "./cache/sequence-states.ts";
 import type { PromptPart } from "./model-runner.ts";
-import type { ModelShape } from "./model-shape.ts";
+import { hasMatrices, type ModelShape } from "./model-shape.ts";
 
 /**
  * The length of a sequence is padded to a multiple of this number. Fused attention works in blocks of rows, and sums a
@@ -198,10 +198,6 @@ function ownRows(
       return [`own_rows.${part}`, row(rows)];
     }),
   );
-}
-
-function hasMatrices({ states }: ModelShape): boolean {
-  return states.some(({ kind }) => kind === "matrices");
 }
 
 /** Returns the number of earlier positions whose inputs a convolution needs. */

@@ -71,11 +71,6 @@ export class KvLane {
   /** Number of filled positions of each slot. */
   readonly lengths: number[] = [];
   readonly states: SequenceStates;
-  /**
-   * For each slot, the states after each of its draft tokens, in order. They are kept until the tokens are accepted, or
-   * the slot continues without them.
-   */
-  readonly #draftStates = new Map<number, Float32Array[]>();
   readonly #owner: string;
   readonly #spares: SpareSlabs | null;
   #slab: Slab;
@@ -271,20 +266,6 @@ export class KvLane {
   }
 
   /**
-   * Stores the states after each draft token of a slot. The slot's length and states are those before the draft tokens.
-   */
-  keepDraftStates(slot: number, states: readonly Float32Array[]): void {
-    this.#draftStates.set(slot, [...states]);
-  }
-
-  /** Adds the slot's next draft token to its contents; every layer must already hold the token's keys and values. */
-  acceptDraft(slot: number): void {
-    const states = this.#draftStates.get(slot)?.shift();
-    if (states !== undefined) this.states.write(slot, states);
-    this.advance(slot, 1);
-  }
-
-  /**
    * Resizes the lane immediately, and keeps the contents of used slots. Copies these contents, unless only the number
    * of slots changes and the present slab has room. {@link KvLane.startResizing} spreads the copying over several steps
    * instead.
@@ -324,7 +305,6 @@ export class KvLane {
     this.stopResizing();
     this.#spares?.give(this.#slab, this.#owner);
     this.#slab = new Slab(this.shape, 0, 0);
-    this.#draftStates.clear();
   }
 
   /**

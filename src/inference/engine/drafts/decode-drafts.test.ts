@@ -60,14 +60,15 @@ async function checkDrafts(
     await laneWithPrompts(runner, adapter, prompts),
   ];
   for (let step = 0; step < 3; step++) {
-    // Each row has its latest token and up to five draft tokens.
+    // Each row has its latest token and up to five draft tokens, of which any number is accepted.
     const rows = prompts.map(() => ids(1 + random.index(6)));
     const actual = await runner.decodeDrafts(drafting, adapter, rows);
+    const accepted = rows.map(({ length }) => random.index(length));
     for (const [slot, { length }] of rows.entries())
-      for (let draft = 1; draft < length; draft++) drafting.acceptDraft(slot);
+      if (length > 1) await runner.acceptDraft(drafting, slot, accepted[slot]);
     for (const [slot, row] of rows.entries()) {
       const context = `slot ${slot} of ${rows.length}, ${row.length} tokens after ${plain.lengths[slot]}`;
-      for (const [place, id] of row.entries()) {
+      for (const [place, id] of row.slice(0, accepted[slot] + 1).entries()) {
         // Each call computes a token in every row. In all rows except `slot`, it is removed afterwards.
         const tokenIds = rows.map((_, other) => (other === slot ? id : 0));
         const before = rows.map((_, other) => plain.states.read(other));
@@ -115,6 +116,11 @@ const cases = [
   ["gemma3", "8"],
   ["lfm2", "off"],
   ["lfm2-biases", "8"],
+  ["qwen3.5", "off"],
+  ["qwen3.5-moe", "8"],
+  ["granite4-hybrid", "off"],
+  ["granite4-hybrid", "4"],
+  ["nemotron-h", "off"],
   ["gemma4", "8"],
   ["gemma4-large", "off"],
   ["qwen3-moe", "off"],

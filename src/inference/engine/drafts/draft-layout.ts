@@ -3,6 +3,7 @@ import { int64Tensor, type Tensor } from "../../../lib/graph/tensor.ts";
 import { draftPlaces } from "../../architectures/serving-graphs.ts";
 import { kvHeadCounts } from "../../architectures/serving/sequence-memory.ts";
 import type { KvLane } from "../cache/kv-lane.ts";
+import { hasMatrices } from "../model-shape.ts";
 
 export interface DraftLayout {
   readonly feeds: Readonly<Record<string, Tensor>>;
@@ -31,6 +32,12 @@ export function layOutDrafts(lane: KvLane, tokenIds: readonly (readonly number[]
     feeds: {
       tokens: int64Tensor(dims, tokens),
       positions: int64Tensor(dims, positions),
+      ...(hasMatrices(lane.shape) && {
+        lengths: int64Tensor(
+          [tokenIds.length],
+          tokenIds.map(({ length }) => length),
+        ),
+      }),
       ...Object.fromEntries(
         kvHeadCounts(lane.shape.caches).map((kvHeads) => [
           draftPlaces(kvHeads),

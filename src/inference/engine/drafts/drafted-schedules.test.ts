@@ -160,6 +160,9 @@ for (const [name, quantization, threads] of [
   ["qwen3", "4", 2],
   ["mistral-sliding", "off", 2],
   ["gemma3", "8", 1],
+  ["qwen3.5", "off", 2],
+  ["granite4-hybrid", "8", 1],
+  ["nemotron-h", "off", 2],
 ] as const satisfies readonly (readonly [string, Quantization, number])[]) {
   test(`${name}, ${quantization}, ${threads} threads: answers are the same with drafts`, async () => {
     const folder = `test/fixtures/goldens/models/${name}`;

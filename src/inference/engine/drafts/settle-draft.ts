@@ -1,6 +1,7 @@
 // Verifies a computed draft: as long as the draft's tokens equal the drawn tokens, draws the next token from the
 // draft's logits.
 import type { Drawer } from "../loop/draw.ts";
+import type { ModelRunner } from "../model-runner.ts";
 import { slotOf } from "../loop/lane.ts";
 import { settleDraws } from "../loop/settle.ts";
 import type { DraftedRow } from "./drafter.ts";
@@ -12,10 +13,17 @@ import type { DraftedRow } from "./drafter.ts";
  *
  * @returns number of accepted draft tokens
  */
-export async function settleDraft(
-  { sequence, kv, draft, logits_TV }: DraftedRow,
-  drawer: Drawer,
-): Promise<number> {
+export async function settleDraft(row: DraftedRow, drawer: Drawer, runner: ModelRunner): Promise<number> {
+  const { sequence, kv } = row;
+  const computedCount = sequence.computedCount;
+  const accepted = await drawAccepted(row, drawer);
+  // A finished row gives its slot back, so the states after its tokens are not needed.
+  if (!sequence.isFinished)
+    await runner.acceptDraft(kv, slotOf(sequence), sequence.computedCount - computedCount);
+  return accepted;
+}
+
+async function drawAccepted({ sequence, draft, logits_TV }: DraftedRow, drawer: Drawer): Promise<number> {
   const vocabularySize = logits_TV.length / draft.length;
   const { answerTokenIds } = sequence;
   const first = sequence.computedCount - sequence.tokenCount;
@@ -24,7 +32,6 @@ export async function settleDraft(
     // yet.
     if (answerTokenIds[first + place] !== id) return place;
     if (sequence.isFinished) return place + 1;
-    kv.acceptDraft(slotOf(sequence));
     sequence.computedCount += 1;
     const logits_V = logits_TV.subarray(place * vocabularySize, (place + 1) * vocabularySize);
     settleDraws(await drawer.draw([{ sequence, logits_V }]));

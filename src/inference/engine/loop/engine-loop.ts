@@ -441,7 +441,7 @@ export class EngineLoop {
     for (const row of drafted) {
       this.#draftCounts.drafts += 1;
       this.#draftCounts.tokens += row.draft.length;
-      this.#draftCounts.accepted += await settleDraft(row, this.#drawer);
+      this.#draftCounts.accepted += await settleDraft(row, this.#drawer, this.#runner);
     }
     this.#beginRows(prompts);
     this.#advanceSearches(draws);

@@ -13,6 +13,7 @@ import {
   type ServingOptions,
 } from "../../architectures/serving-graphs.ts";
 import { buildPairedGraph } from "../../architectures/serving/paired-graph.ts";
+import { buildReplayGraph } from "../../architectures/serving/replay-graph.ts";
 import type { WeightForms } from "../../architectures/quantized/weight-forms.ts";
 import type { WeightSource } from "../../../lib/graph/weight-source.ts";
 import { createSession, type Session } from "../../onnx/session.ts";
@@ -20,9 +21,9 @@ import { recurrenceOf } from "../../architectures/recurrent/recurrence.ts";
 
 /**
  * Kinds of graphs: first parts of prompts, several later parts, one later part, one token per row, several draft tokens
- * per row, and one token per row over two caches.
+ * per row, the states after some draft tokens, and one token per row over two caches.
  */
-export type GraphKind = "first" | "later" | "later-single" | "token" | "drafts" | "pair";
+export type GraphKind = "first" | "later" | "later-single" | "token" | "drafts" | "replay" | "pair";
 
 /** Form in which a graph takes the matrices of an adapter; null if the graph takes none. */
 type Lora = LoraForm | null;
@@ -67,11 +68,13 @@ export class ServingSessions {
     await this.#keep(nameOf("first", null), first);
   }
 
-  /** True if requests may use graphs of this kind. Models with recurrences have neither drafts nor pairs of lanes. */
+  /** True if requests may use graphs of this kind. Models with recurrences have no pairs of lanes. */
   #isUsed(kind: GraphKind): boolean {
     const { config, takesDrafts = false } = this.#options;
-    if (kind === "drafts") return takesDrafts && recurrenceOf(config) === null;
-    return kind !== "pair" || recurrenceOf(config) === null;
+    const hasRecurrence = recurrenceOf(config) !== null;
+    if (kind === "drafts") return takesDrafts;
+    if (kind === "replay") return takesDrafts && hasRecurrence;
+    return kind !== "pair" || !hasRecurrence;
   }
 
   /**
@@ -86,6 +89,7 @@ export class ServingSessions {
       ["later", "whole"],
       ["later-single", null],
       ["later-single", "whole"],
+      ["replay", null],
       ["drafts", null],
       ["drafts", "whole"],
       ["pair", null],
@@ -158,6 +162,8 @@ function graphOf(kind: GraphKind, config: ModelConfig, options: ServingOptions):
       return buildDecodeGraph(config, options);
     case "drafts":
       return buildDraftGraph(config, options);
+    case "replay":
+      return buildReplayGraph(config);
     case "pair":
       return buildPairedGraph(config, options);
     default:

@@ -1,6 +1,6 @@
 // A fake runner for tests. The next token's scores are a hash of the whole history, which the runner reads back from
 // the cache. A slot that was moved, copied or grown wrongly therefore changes the tokens.
-import { assert } from "../../../base/domain/assert.ts";
+import { assert, present } from "../../../base/domain/assert.ts";
 import type { AdapterReference } from "../../../base/domain/generation.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { KvLane } from "../cache/kv-lane.ts";
@@ -45,6 +45,8 @@ export class FakeRunner implements ModelRunner {
   readonly draftSizes: (readonly number[])[] = [];
   readonly droppedIds: string[] = [];
   readonly readyIds: string[] = [];
+  /** For each slot of a lane's latest call with drafts, the states after each token. */
+  readonly #draftStates = new WeakMap<KvLane, readonly (readonly Float32Array[])[]>();
   /** If true, all scores are NaN. */
   isBroken = false;
 
@@ -121,10 +123,19 @@ export class FakeRunner implements ModelRunner {
       }
       lane.advance(slot, 1 - ids.length);
       lane.states.write(slot, states[0]);
-      lane.keepDraftStates(slot, states.slice(1));
-      return logits_TV;
+      return { logits_TV, states };
     });
-    return Promise.resolve(results);
+    this.#draftStates.set(
+      lane,
+      results.map(({ states }) => states),
+    );
+    return Promise.resolve(results.map(({ logits_TV }) => logits_TV));
+  }
+
+  acceptDraft(lane: KvLane, slot: number, count: number): Promise<void> {
+    lane.advance(slot, count);
+    lane.states.write(slot, present(this.#draftStates.get(lane), "a call with drafts")[slot][count]);
+    return Promise.resolve();
   }
 
   isReadyForDrafts(): boolean {
