@@ -63,7 +63,6 @@ import type { ProgramOutputs, ProgramRun } from "./programs.ts";
 import { type ReadFloats, StreamedPrograms } from "./streamed-programs.ts";
 import { type KeptState, readState, writeState } from "./state-file.ts";
 import { type AdapterShape, gradientName } from "./training-graphs.ts";
-import { recurrenceOf } from "../../../inference/architectures/recurrent/recurrence.ts";
 
 export interface EmbeddedTrainerOptions {
   readonly config: ModelConfig;
@@ -173,10 +172,8 @@ export class EmbeddedTrainers implements TrainerProvider {
    * are computed in parallel. If `loss` is null, the rounds are for log-probabilities only.
    */
   cut(data: readonly TrainingSequence[], loss: Loss | null): readonly PackedRound[] {
-    const { sharesPrefixes, config } = this.#options;
-    // No gradient flows through the state that a recurrence (delta rule or Mamba-2) has after a prefix. Models with
-    // such layers must therefore compute the prefix again for each sequence.
-    const groups = sharesPrefixes && recurrenceOf(config) === null ? groupByPrefix(data) : ungrouped(data);
+    const { sharesPrefixes } = this.#options;
+    const groups = sharesPrefixes ? groupByPrefix(data) : ungrouped(data);
     const packs = cutIntoPacks(groups, this.#microbatchTokens);
     // A KL penalty uses a mean over the whole batch. If there is only one pack, dividing it would therefore cost an
     // additional forward pass before the gradient (`#klElsewhere`). Dividing the sequences of a preference among parts

@@ -52,9 +52,12 @@ function listFeeds({ tokenIds_L, positions_L, prefixes_G, rows_R }: Microbatch):
   };
 }
 
-/** Returns the number of chunks into which a recurrence (delta rule or Mamba-2) divides the longest row. */
-function chunkCount({ rows_R }: Microbatch): number {
-  return Math.ceil(Math.max(...rows_R.map(({ length }) => length)) / chunkSize);
+/**
+ * Returns the number of chunks into which a recurrence (delta rule or Mamba-2) divides the longest row after the longest
+ * prefix.
+ */
+function chunkCount({ prefixes_G, rows_R }: Microbatch): number {
+  return Math.ceil((longestOf(prefixes_G) + longestOf(rows_R)) / chunkSize);
 }
 
 /**
@@ -78,19 +81,22 @@ export function wantedFeeds({ tokenIds_L, trained_N }: Microbatch): Record<strin
 /** Returns the sizes of a microbatch's tensors, by the symbols that training programs use for their dimensions. */
 export function sizesOf(layout: Microbatch): ReadonlyMap<string, number> {
   const { tokenIds_L, prefixes_G, rows_R, sequences_S, trained_N } = layout;
-  const longest = (segments: readonly Segment[]): number =>
-    Math.max(0, ...segments.map(({ length }) => length));
   return new Map([
     ["L", tokenIds_L.length],
     ["G", prefixes_G.length],
-    ["P", longest(prefixes_G)],
+    ["P", longestOf(prefixes_G)],
     ["R", rows_R.length],
-    ["T", longest(rows_R)],
+    ["T", longestOf(rows_R)],
     ["U", chunkCount(layout)],
     ["N", trained_N.length],
     ["S", sequences_S.length],
     ["Q", indicesOf(sequences_S).length],
   ]);
+}
+
+/** Returns the length of the longest segment in tokens; 0 if there is none. */
+function longestOf(segments: readonly Segment[]): number {
+  return Math.max(0, ...segments.map(({ length }) => length));
 }
 
 function prefixFeeds({ prefixes_G, prefixOfRow_R }: Microbatch): Record<string, Tensor> {
