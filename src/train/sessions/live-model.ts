@@ -78,6 +78,11 @@ export class LiveModel {
     return this.#operations.submit(submission, () => this.#operate(operate), begin);
   }
 
+  /** Lets later operations run without an operation whose request was refused. */
+  passOver(seqId: number): void {
+    this.#operations.passOver(seqId);
+  }
+
   sweep(): void {
     this.#operations.sweep();
   }

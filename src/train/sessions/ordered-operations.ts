@@ -1,5 +1,6 @@
 // Runs the operations of one model one after the other, in the order of their sequence numbers. Operations may arrive
-// in another order, and repeatedly. A client numbers them from 1 without gaps.
+// in another order, and repeatedly. A client numbers them from 1; a number whose operation was refused or never came is
+// passed over, so that one wrong request does not end the training.
 import type { Clock } from "../../base/domain/clock.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import type { SessionResult } from "./results.ts";
@@ -13,23 +14,21 @@ export interface Submission {
   readonly fingerprint: string;
 }
 
-interface Waiting {
-  readonly run: () => void;
-  readonly fail: (error: ServiceError) => void;
-  readonly sinceMs: number;
-}
-
 /** Number of operations that are remembered, to recognize repeated requests. */
 const rememberedMax = 4096;
 
 export class OrderedOperations {
   readonly #clock: Clock;
   readonly #limits: Pick<SessionSettings, "operationsMax" | "gapMs">;
-  readonly #waiting = new Map<number, Waiting>();
+  /** Functions that run the operations that have arrived, by sequence number. */
+  readonly #waiting = new Map<number, () => void>();
+  /** Sequence numbers without an operation. If it still arrives, it runs at once. */
+  readonly #missing = new Set<number>();
   readonly #known = new Map<number, { readonly future: string; readonly fingerprint: string }>();
   #next = 1;
   #greatest = 0;
   #runningCount = 0;
+  #submittedMs = 0;
   #previous: Promise<unknown>;
 
   /** @param ready promise that must settle before the first operation runs */
@@ -63,43 +62,57 @@ export class OrderedOperations {
     const seqId = given === 0 ? this.#greatest + 1 : given;
     const known = this.#known.get(seqId);
     if (known?.fingerprint === fingerprint) return known.future;
-    if (known !== undefined || seqId < this.#next) throw reused(seqId);
+    const isLate = seqId < this.#next && this.#missing.has(seqId);
+    if (known !== undefined || (seqId < this.#next && !isLate)) throw reused(seqId);
     const { operationsMax } = this.#limits;
     if (this.pendingCount >= operationsMax || seqId >= this.#next + operationsMax)
       throw tooMany(operationsMax);
     this.#greatest = Math.max(this.#greatest, seqId);
+    this.#submittedMs = this.#clock.monotonicMs();
+    this.#missing.delete(seqId);
+    let run = (): void => undefined;
     const result = new Promise<SessionResult>((resolve, reject) => {
-      const run = (): void => {
+      run = () => {
         this.#runningCount += 1;
         this.#previous = this.#previous
           .then(operate)
           .then(resolve, reject)
           .finally(() => (this.#runningCount -= 1));
       };
-      this.#waiting.set(seqId, { run, fail: reject, sinceMs: this.#clock.monotonicMs() });
     });
     const future = begin(result);
     this.#remember(seqId, { future, fingerprint });
+    if (isLate) run();
+    else this.#waiting.set(seqId, run);
     this.#run();
     return future;
   }
 
-  /** Fails operations that have waited too long for an operation with a lower sequence number. */
+  /** Lets later operations run without this one, whose request was refused. */
+  passOver(seqId: number): void {
+    const isNear = seqId >= this.#next && seqId < this.#next + this.#limits.operationsMax;
+    if (!isNear || this.#known.has(seqId)) return;
+    this.#missing.add(seqId);
+    this.#run();
+  }
+
+  /** If operations have waited too long for lower sequence numbers, passes over these numbers. */
   sweep(): void {
-    const nowMs = this.#clock.monotonicMs();
-    for (const [seqId, { fail, sinceMs }] of this.#waiting) {
-      if (nowMs - sinceMs <= this.#limits.gapMs) continue;
-      this.#waiting.delete(seqId);
-      fail(missing(seqId, this.#next));
-    }
+    if (this.#waiting.size === 0 || this.#clock.monotonicMs() - this.#submittedMs <= this.#limits.gapMs)
+      return;
+    for (let seqId = this.#next; !this.#waiting.has(seqId); seqId++) this.#missing.add(seqId);
+    this.#run();
   }
 
   #run(): void {
-    for (let next = this.#waiting.get(this.#next); next !== undefined; next = this.#waiting.get(this.#next)) {
+    while (this.#waiting.size > 0) {
+      const run = this.#waiting.get(this.#next);
+      if (run === undefined && !this.#missing.has(this.#next)) break;
       this.#waiting.delete(this.#next);
       this.#next += 1;
-      next.run();
+      run?.();
     }
+    for (const seqId of this.#missing) if (seqId < this.#next - rememberedMax) this.#missing.delete(seqId);
   }
 
   #remember(seqId: number, known: { readonly future: string; readonly fingerprint: string }): void {
@@ -121,12 +134,5 @@ function tooMany(operationsMax: number): ServiceError {
     code: "overloaded",
     message: `${operationsMax} operations of the model wait, the maximum; wait for the results of some first.`,
     retryAfterSeconds: 1,
-  });
-}
-
-function missing(seqId: number, next: number): ServiceError {
-  return new ServiceError({
-    code: "invalid",
-    message: `The operation with seq_id ${seqId} has waited too long for that with seq_id ${next}, which never came.`,
   });
 }

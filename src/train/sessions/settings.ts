@@ -32,8 +32,11 @@ const fixed = {
   sweepMs: 10_000,
   /** Maximum number of operations of a model that wait for their turn. A client sends a batch in several operations. */
   operationsMax: 1024,
-  /** Time in milliseconds that an operation waits for operations with lower sequence numbers. */
-  gapMs: 600_000,
+  /**
+   * Time in milliseconds without a new operation after which a model's waiting operations no longer wait for missing
+   * ones. A program that continues after an error of its client waits this long, and slow uploads arrive within it.
+   */
+  gapMs: 20_000,
   /** Time in milliseconds during which the result of an operation can be fetched. */
   resultMs: 1_800_000,
   /** Maximum number of an entity's operations that are in progress or have a result. */

@@ -2,8 +2,10 @@
 import type { FastifyInstance } from "fastify";
 import { computeForm } from "../../wire/tinker/compute-body.ts";
 import { promiseSchema } from "../../wire/tinker/model-bodies.ts";
-import { readCompute } from "../../wire/tinker/read-data.ts";
+import { type ComputeData, readCompute, readComputeData } from "../../wire/tinker/read-data.ts";
+import type { LiveModel } from "../../../train/sessions/live-model.ts";
 import { protobufType } from "../../../train/trainer/tinker/wire/encoding.ts";
+import type { ReceivedRequest } from "../../../train/trainer/tinker/wire/read-request.ts";
 import type { GatheredBody } from "../bodies/gather-body.ts";
 import { rawBody } from "../bodies/body-reader.ts";
 import type { HttpDependencies } from "../dependencies.ts";
@@ -35,11 +37,25 @@ export function computeRoutes(app: FastifyInstance, dependencies: HttpDependenci
         const { pieces } = (request.body ?? { pieces: [] }) as GatheredBody;
         const bytes = Buffer.concat(pieces);
         const isProtobuf = request.headers["content-type"]?.startsWith(protobufType) === true;
-        const read = readCompute(bytes, { isProtobuf, isForward, json });
-        nameIgnored(reply, read.ignored);
-        const live = findLive(dependencies, read.modelId, caller);
-        const submission = { seqId: read.seqId, fingerprint: fingerprintOf(bytes) };
-        return { request_id: sessions.operations.compute(live, submission, read), model_id: read.modelId };
+        const { received, ignored } = readCompute(bytes, { isProtobuf, json });
+        nameIgnored(reply, ignored);
+        const { modelId, seqId } = received;
+        const live = findLive(dependencies, modelId, caller);
+        const submission = { seqId, fingerprint: fingerprintOf(bytes) };
+        return {
+          request_id: sessions.operations.compute(live, submission, dataOf(live, received, isForward)),
+          model_id: modelId,
+        };
       },
     );
+}
+
+/** Checks the data of a request. If it is refused, later operations of the model do not wait for the request. */
+function dataOf(live: LiveModel, received: ReceivedRequest, isForward: boolean): ComputeData {
+  try {
+    return readComputeData(received, isForward);
+  } catch (error) {
+    live.passOver(received.seqId);
+    throw error;
+  }
 }

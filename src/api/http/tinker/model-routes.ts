@@ -15,11 +15,17 @@ import {
 } from "../../wire/tinker/model-bodies.ts";
 import { loadForm, saveForm, saveForSamplerForm, saveRequest } from "../../wire/tinker/save-bodies.ts";
 import type { HttpDependencies } from "../dependencies.ts";
-import { findLive, findSession, fingerprintOf, tinkerEndpoints } from "./tinker-endpoints.ts";
+import {
+  findLive,
+  findSession,
+  fingerprintOf,
+  passesOverRefused,
+  tinkerEndpoints,
+} from "./tinker-endpoints.ts";
 
 export function modelRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
   const { sessions } = dependencies;
-  const on = tinkerEndpoints(app);
+  const on = tinkerEndpoints(app, passesOverRefused(dependencies));
   const promise = { answer: "The operation, whose result to fetch later.", json: promiseSchema };
   const promised = (request_id: string, model_id: string | null) => ({ request_id, model_id });
   const submission = (body: { readonly seq_id?: number | null }, what: string) => ({

@@ -114,6 +114,25 @@ test("runs operations in the order of their numbers, and repeats none", async ()
   await server.close();
 });
 
+test("continues the training after refused requests, whose numbers the client does not use again", async () => {
+  const server = await fakeServer();
+  const client = await TinkerTestClient.open(server);
+  const model = await client.createModel();
+  const misnamed = { ...recorded.saveWeights(model, 1), path: "my weights" };
+  assert.equal((await client.ask("POST", "/api/v1/save_weights", misnamed)).statusCode, 422);
+  const load = { model_id: model, seq_id: 2, path: `tinker://${model}/weights/none`, optimizer: true };
+  assert.equal((await client.ask("POST", "/api/v1/load_weights", load)).statusCode, 404);
+  const empty = {
+    model_id: model,
+    seq_id: 3,
+    forward_backward_input: { data: [], loss_fn: "cross_entropy" },
+  };
+  assert.equal((await client.ask("POST", "/api/v1/forward_backward", empty)).statusCode, 422);
+  const saved = await client.result("save_weights", recorded.saveWeights(model, 4));
+  assert.equal(saved["path"], `tinker://${model}/weights/first`);
+  await server.close();
+});
+
 test("refuses malformed members of objects with any names, and names ignored fields", async () => {
   const server = await fakeServer();
   const client = await TinkerTestClient.open(server);

@@ -18,6 +18,26 @@ export function fingerprintOf(body: object | Uint8Array): string {
   return createHash("sha256").update(bytes).digest("base64");
 }
 
+/**
+ * Options for routes of operations: if the server refuses a request, later operations of the model do not wait for it.
+ * A client numbers each request, also one that is refused.
+ */
+export function passesOverRefused({ sessions }: HttpDependencies): RouteShorthandOptions {
+  return {
+    onResponse: async ({ body, caller }, { statusCode }) => {
+      const isRefused = statusCode >= 400 && statusCode < 500 && statusCode !== 429;
+      // Safe cast: only the two members are read, and their types are checked. A refused body can be anything.
+      const { model_id: id, seq_id: seqId } = Object(body) as Readonly<Record<string, unknown>>;
+      if (!isRefused || typeof id !== "string" || typeof seqId !== "number") return;
+      try {
+        sessions.live(id, caller).passOver(seqId);
+      } catch {
+        // The caller trains no such model, so nothing waits.
+      }
+    },
+  };
+}
+
 /** @throws ServiceError `not_found` at the field `session_id` */
 export function findSession({ sessions }: HttpDependencies, id: string, caller: Caller): Session {
   return atField("session_id", () => sessions.sessions.find(id, caller));

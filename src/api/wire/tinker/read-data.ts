@@ -20,36 +20,39 @@ import { readForm } from "../body.ts";
 import { computeForm } from "./compute-body.ts";
 
 export interface ComputeRequest {
-  readonly modelId: string;
-  readonly seqId: number;
+  readonly received: ReceivedRequest;
+  /** Names of the fields in a JSON body that have no effect. */
+  readonly ignored: readonly string[];
+}
+
+/** Checked data of a request. */
+export interface ComputeData {
   readonly isForwardOnly: boolean;
   readonly loss: SessionLoss;
   readonly data: readonly SessionDatum[];
-  /** Names of the fields in a JSON body that have no effect. */
-  readonly ignored: readonly string[];
 }
 
 /** Maximum number of sequences in one request, as in the client. */
 const dataMax = 1024;
 
 /**
- * Reads a request.
+ * Decodes a request, whose data {@link readComputeData} checks.
  *
- * @param isForward true for the route that only computes a forward pass
- * @throws ServiceError `invalid` with the fault; `unsupported` for images, sparse tensors and unknown losses
+ * @throws ServiceError `invalid` with the fault
  */
 export function readCompute(
   bytes: Buffer,
-  {
-    isProtobuf,
-    isForward,
-    json,
-  }: { readonly isProtobuf: boolean; readonly isForward: boolean; readonly json: JsonLimits },
+  { isProtobuf, json }: { readonly isProtobuf: boolean; readonly json: JsonLimits },
 ): ComputeRequest {
-  const { received, ignored } = isProtobuf
-    ? { received: decoded(bytes), ignored: [] }
-    : readJsonBody(bytes, json);
-  const { modelId, seqId, config, data } = received;
+  return isProtobuf ? { received: decoded(bytes), ignored: [] } : readJsonBody(bytes, json);
+}
+
+/**
+ * @param isForward true for the route that only computes a forward pass
+ * @throws ServiceError `invalid` with the fault; `unsupported` for images, sparse tensors and unknown losses
+ */
+export function readComputeData(received: ReceivedRequest, isForward: boolean): ComputeData {
+  const { config, data } = received;
   if (data.length === 0) throw invalid("data is empty; send at least one datum.");
   if (data.length > dataMax)
     throw invalid(
@@ -58,12 +61,9 @@ export function readCompute(
   const name = lossOf(received.loss);
   const loss = resolveLoss(name, config);
   return {
-    modelId,
-    seqId,
     isForwardOnly: isForward || received.isForwardOnly,
     loss,
     data: data.map((datum, row) => readDatum(datum, name, `Datum ${row}`)),
-    ignored,
   };
 }
 
@@ -80,10 +80,7 @@ function decoded(bytes: Buffer): ReceivedRequest {
   }
 }
 
-function readJsonBody(
-  bytes: Buffer,
-  json: JsonLimits,
-): { readonly received: ReceivedRequest; readonly ignored: readonly string[] } {
+function readJsonBody(bytes: Buffer, json: JsonLimits): ComputeRequest {
   const { value, ignored } = readForm(computeForm, parseJsonBody(bytes, json));
   // Safe cast: the schema also checks the members of objects that allow arbitrary names; only its type does not show
   // this.
