@@ -147,6 +147,7 @@ function tinkerAttempts(other: Things, own: Things): Readonly<Record<string, rea
     "POST /api/v1/telemetry": usual(post("/api/v1/telemetry", { session_id: session }, 200)),
     "POST /api/v1/create_session": usual(post("/api/v1/create_session", { tags: [] }, 200)),
     "POST /api/v1/session_heartbeat": usual(post("/api/v1/session_heartbeat", { session_id: session }, 404)),
+    "GET /api/v1/sessions": usual(get("/api/v1/sessions", 200)),
     "GET /api/v1/sessions/:session_id": usual(get(`/api/v1/sessions/${session}`, 404)),
     "POST /api/v1/create_sampling_session": usual(
       post(
@@ -169,6 +170,7 @@ function tinkerAttempts(other: Things, own: Things): Readonly<Record<string, rea
     "POST /api/v1/weights_info": compute("weights_info", { tinker_path: path }),
     "POST /api/v1/save_weights": compute("save_weights", { ...model, path: "first" }),
     "POST /api/v1/save_weights_for_sampler": compute("save_weights_for_sampler", { ...model, path: "first" }),
+    "POST /api/v1/save_weights_external": compute("save_weights_external", { ...model, path: "first" }),
     "POST /api/v1/load_weights": compute("load_weights", { ...model, path, optimizer: false }),
     "POST /api/v1/unload_model": compute("unload_model", { model_id: run }),
     "POST /api/v1/optim_step": compute("optim_step", { ...model, adam_params: { learning_rate: 0.1 } }),
@@ -184,6 +186,7 @@ function tinkerAttempts(other: Things, own: Things): Readonly<Record<string, rea
         ),
       },
     ],
+    "GET /api/v1/checkpoints": usual(get("/api/v1/checkpoints", 200)),
     [`GET ${runs}`]: usual(get(runs, 200)),
     [`GET ${runs}/:run_id`]: none(get(`${runs}/${encodeURIComponent(run)}`, 404)),
     [`GET ${runs}/:run_id/checkpoints`]: none(get(`${runs}/${encodeURIComponent(run)}/checkpoints`, 404)),
@@ -194,6 +197,7 @@ function tinkerAttempts(other: Things, own: Things): Readonly<Record<string, rea
       body: { ttl_seconds: 3600 },
       status: 404,
     }),
+    [`GET ${checkpoint}/external_weights_urls`]: none(get(`${saved}/external_weights_urls`, 404)),
     [`GET ${checkpoint}/archive`]: none(get(`${saved}/archive`, 404)),
     "POST /api/v1/sessions/:session_id/finish": usual(post(`/api/v1/sessions/${session}/finish`, {}, 404)),
   };

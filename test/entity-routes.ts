@@ -41,6 +41,8 @@ export const openRoutes: readonly string[] = [
   "GET /version",
   // For other servers, which sign their requests with a separate secret.
   "POST /v1/kv-transfers",
+  // For clients with a link, which contains a secret.
+  "GET /api/v1/external_weights/:link_secret/:file_name",
   "GET /openapi.json",
   "GET /",
   "GET /assets/:name",

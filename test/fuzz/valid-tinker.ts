@@ -18,6 +18,7 @@ import { expiryForm } from "../../src/api/wire/tinker/run-bodies.ts";
 import {
   loadForm,
   samplingSessionForm,
+  saveExternalForm,
   saveForm,
   saveForSamplerForm,
 } from "../../src/api/wire/tinker/save-bodies.ts";
@@ -66,6 +67,7 @@ export function tinkerRequests({ sessionId }: FuzzedWorld): readonly ValidReques
       display_name: "fuzzed",
     }),
     post(`${api}/session_heartbeat`, heartbeatForm, { session_id: sessionId, type: "session_heartbeat" }),
+    get(`${api}/sessions?limit=2&offset=1`),
     get(`${api}/sessions/${sessionId}`),
     post(`${api}/sessions/none/finish`, finishForm, { reason: { type: "done" }, detail: "done" }),
     post(`${api}/telemetry`, telemetryForm, { events: [{ event: "SESSION_START" }], session_id: sessionId }),
@@ -75,6 +77,13 @@ export function tinkerRequests({ sessionId }: FuzzedWorld): readonly ValidReques
     post(`${api}/optim_step`, stepForm, recorded.optimStep(model, 0)),
     post(`${api}/save_weights`, saveForm, { ...recorded.saveWeights(model, 0), ...other, overwrite: true }),
     post(`${api}/save_weights_for_sampler`, saveForSamplerForm, recorded.saveForSampler(model, 0)),
+    post(`${api}/save_weights_external`, saveExternalForm, {
+      model_id: model,
+      seq_id: 0,
+      path: "third",
+      ttl_seconds: 3600,
+      age_encryption_recipients: [],
+    }),
     post(`${api}/load_weights`, loadForm, recorded.loadWeights(sessionId, path)),
     post(`${api}/load_weights`, loadForm, { model_id: model, seq_id: 0, path, optimizer: false }),
     post(`${api}/unload_model`, modelForm, { model_id: `${sessionId}:train:1`, type: "unload_model" }),
@@ -109,5 +118,8 @@ export function tinkerRequests({ sessionId }: FuzzedWorld): readonly ValidReques
     requestsOf("DELETE")(`${run}/checkpoints/weights/other`),
     requestsOf("PUT")(`${weights}/ttl`, expiryForm, { ttl_seconds: 3600 }),
     get(`${weights}/archive`),
+    get(`${weights}/external_weights_urls`),
+    get(`${api}/external_weights/none/adapter_config.json`),
+    get(`${api}/checkpoints?limit=2&offset=1`),
   ];
 }

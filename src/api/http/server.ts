@@ -26,6 +26,8 @@ import { measureRequests } from "./measures/request-metrics.ts";
 import { traceRequests } from "./measures/request-trace.ts";
 import { sentError } from "./ollama/dialect.ts";
 import { ollamaRoutes } from "./ollama/ollama-routes.ts";
+import { DownloadLinks } from "./tinker/download-links.ts";
+import { linkedFileRoute } from "./tinker/download-routes.ts";
 import { tinkerRoutes } from "./tinker/tinker-routes.ts";
 import { RouteTable } from "./route-table.ts";
 import { addAnsweringRoute, chatCompletionRoute } from "./routes/answer-chat.ts";
@@ -195,6 +197,8 @@ export async function createHttpServer(
   pageRoutes(app, dependencies);
   guideRoutes(app, dependencies);
   promptTransferRoute(app, dependencies, counts);
+  const links = new DownloadLinks(dependencies.clock);
+  linkedFileRoute(app, dependencies, links, counts);
   await app.register(async (scope) => {
     guard(scope, "Bearer", dependencies, counts);
     countPages(scope, reads);
@@ -247,7 +251,7 @@ export async function createHttpServer(
     webhookRoutes(scope, dependencies);
     await scope.register(async (tinker) => {
       takeBodies(tinker, settings, budget, [protobufType, jsonType]);
-      tinkerRoutes(tinker, dependencies);
+      tinkerRoutes(tinker, dependencies, links);
     });
   });
   await app.register(async (scope) => {

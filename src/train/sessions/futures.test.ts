@@ -18,8 +18,8 @@ test("returns a result as soon as it is there, and asks for another poll at the 
   await clock.advance(11);
   assert.deepEqual(await first, { kind: "pending", reason: "a reason" });
   const second = futures.wait("acme", id, { waitMs: 10, signal });
-  finish({ kind: "saved", path: "p" });
-  assert.deepEqual(await second, { kind: "done", result: { kind: "saved", path: "p" } });
+  finish({ kind: "saved", weights: "weights", path: "p" });
+  assert.deepEqual(await second, { kind: "done", result: { kind: "saved", weights: "weights", path: "p" } });
   assert.equal(await futures.wait("other", id, { waitMs: 0, signal }), null);
 });
 

@@ -71,7 +71,7 @@ export class ModelOperations {
       });
       if (earlier !== null) await this.#parts.saved.delete(live.model, earlier);
       const path = id === null ? null : pathOf(live.run, id);
-      if (kind === "weights") return { kind: "saved", path: path ?? "" };
+      if (kind !== "sampler_weights") return { kind: "saved", weights: kind, path: path ?? "" };
       const sampler = samplerSeqId === null ? null : this.#addSampler(live, samplerSeqId, version);
       return { kind: "saved-for-sampling", path, samplerId: sampler?.id ?? null };
     });

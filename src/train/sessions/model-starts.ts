@@ -42,8 +42,7 @@ export class ModelStarts {
     futures.requireRoom(caller.entity);
     const source = from === null ? null : await saved.find(from.path, caller);
     const { baseName, adapter } = request.fresh ?? sourceShape(present(source, "weights to start from"));
-    const baseModel = bases.baseOf(baseName);
-    this.#dependencies.requireLive(baseModel);
+    const baseModel = bases.require(baseName);
     const run = { sessionId: session.id, seqId };
     const start = await startWeights(this.#dependencies, request, source);
     const slot = slots.request(caller.entity);

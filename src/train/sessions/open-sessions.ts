@@ -92,8 +92,11 @@ export class OpenSessions {
     return session;
   }
 
-  list({ entity }: Pick<Caller, "entity">): readonly Session[] {
-    return [...this.#sessions.values()].filter((each) => each.entity === entity);
+  /** Returns the sessions that the caller may read, the oldest first. */
+  list({ entity, project }: Pick<Caller, "entity" | "project">): readonly Session[] {
+    return this.all().filter(
+      (each) => each.entity === entity && (project === null || project === each.project),
+    );
   }
 
   all(): readonly Session[] {

@@ -6,7 +6,7 @@ export type SessionResult =
   | { readonly kind: "loaded"; readonly modelId: string; readonly path: string }
   | { readonly kind: "computed"; readonly computed: ComputedResult }
   | { readonly kind: "stepped"; readonly metrics: Readonly<Record<string, number>> }
-  | { readonly kind: "saved"; readonly path: string }
+  | { readonly kind: "saved"; readonly weights: "weights" | "external_weights"; readonly path: string }
   /** Weights that were saved only for sampling. If the client named them, they have a path; otherwise, a sampler. */
   | { readonly kind: "saved-for-sampling"; readonly path: string | null; readonly samplerId: string | null }
   | { readonly kind: "unloaded"; readonly modelId: string }

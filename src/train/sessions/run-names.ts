@@ -38,8 +38,11 @@ export function samplerIdOf(sessionId: string, seqId: number): string {
   return `${sessionId}:sample:${seqId}`;
 }
 
-/** Kinds of saved weights: for training, with the state of the optimizer, or only for sampling. */
-export const savedKinds = ["weights", "sampler_weights"] as const;
+/**
+ * Kinds of saved weights: for training, with the state of the optimizer; only for sampling; or for other programs, which
+ * download them.
+ */
+export const savedKinds = ["weights", "sampler_weights", "external_weights"] as const;
 
 export type SavedKind = (typeof savedKinds)[number];
 
@@ -69,7 +72,7 @@ export function parsePath(path: string): SavedPath {
   const known = savedKinds.find((each) => each === kind);
   if (run !== null && known !== undefined && isSavedName(name)) return { ...run, kind: known, name };
   throw invalid(
-    `${quoted(path)} is no path of saved weights; it must be tinker://<run>/weights/<name> or tinker://<run>/sampler_weights/<name>, with a run of this server.`,
+    `${quoted(path)} is no path of saved weights; it must be tinker://<run>/<kind>/<name>, with a run of this server and the kind ${savedKinds.join(", ")}.`,
   );
 }
 

@@ -1,4 +1,5 @@
 // The base models that clients train on: their names, and whether they can be trained here.
+import { quoted, ServiceError } from "../../base/domain/service-error.ts";
 import type { SessionDependencies } from "./session-requests.ts";
 
 export class TrainableBases {
@@ -18,6 +19,23 @@ export class TrainableBases {
       // Ignores the reason. A request to train on this base model reports it.
       return false;
     }
+  }
+
+  /**
+   * Returns the name on this server of a base model to train on.
+   *
+   * @throws ServiceError `not_found` for an unknown base model, `unsupported` for one that cannot be trained here
+   */
+  require(baseName: string): string {
+    const { bases, requireLive } = this.#dependencies;
+    const name = this.baseOf(baseName);
+    if (!bases.includes(name))
+      throw new ServiceError({
+        code: "not_found",
+        message: `There is no base model ${quoted(baseName)}; this server has ${bases.slice(0, 20).join(", ")}.`,
+      });
+    requireLive(name);
+    return name;
   }
 
   /**

@@ -73,6 +73,7 @@ const operations: Readonly<Record<string, readonly string[]>> = {
   "/api/v1/get_server_capabilities": ["get"],
   "/api/v1/create_session": ["post"],
   "/api/v1/session_heartbeat": ["post"],
+  "/api/v1/sessions": ["get"],
   "/api/v1/sessions/{session_id}": ["get"],
   "/api/v1/sessions/{session_id}/finish": ["post"],
   "/api/v1/telemetry": ["post"],
@@ -82,6 +83,7 @@ const operations: Readonly<Record<string, readonly string[]>> = {
   "/api/v1/optim_step": ["post"],
   "/api/v1/save_weights": ["post"],
   "/api/v1/save_weights_for_sampler": ["post"],
+  "/api/v1/save_weights_external": ["post"],
   "/api/v1/load_weights": ["post"],
   "/api/v1/unload_model": ["post"],
   "/api/v1/forward": ["post"],
@@ -93,7 +95,10 @@ const operations: Readonly<Record<string, readonly string[]>> = {
   "/api/v1/training_runs": ["get"],
   "/api/v1/training_runs/{run_id}": ["get"],
   "/api/v1/training_runs/{run_id}/checkpoints": ["get"],
+  "/api/v1/checkpoints": ["get"],
+  "/api/v1/external_weights/{link_secret}/{file_name}": ["get"],
   "/api/v1/training_runs/{run_id}/checkpoints/{kind}/{checkpoint}": ["delete"],
+  "/api/v1/training_runs/{run_id}/checkpoints/{kind}/{checkpoint}/external_weights_urls": ["get"],
   "/api/v1/training_runs/{run_id}/checkpoints/{kind}/{checkpoint}/ttl": ["put"],
   "/api/v1/training_runs/{run_id}/checkpoints/{kind}/{checkpoint}/archive": ["get"],
   "/api/public/projects": ["get"],
@@ -214,6 +219,8 @@ test("documents each route with its credentials, a summary and the schemas of it
       "/metrics",
       // Clients sign these requests with a shared secret, which no OpenAPI security scheme describes.
       "/v1/kv-transfers",
+      // The secret in the path is the credential.
+      "/api/v1/external_weights/{link_secret}/{file_name}",
     ].includes(path);
     assert.deepEqual(security ?? [], isOpen ? [] : accepted.map((name) => ({ [name]: [] })), path);
     assert.match(summary, /^[A-Z].*[^.]$/, path);

@@ -13,7 +13,13 @@ import {
   weightsInfoForm,
   weightsInfoSchema,
 } from "../../wire/tinker/model-bodies.ts";
-import { loadForm, saveForm, saveForSamplerForm, saveRequest } from "../../wire/tinker/save-bodies.ts";
+import {
+  loadForm,
+  saveExternalForm,
+  saveForm,
+  saveForSamplerForm,
+  saveRequest,
+} from "../../wire/tinker/save-bodies.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import {
   findLive,
@@ -40,7 +46,11 @@ export function modelRoutes(app: FastifyInstance, dependencies: HttpDependencies
         "Registers a trained model in the project of the key, or else in the project `tinker`, and starts its training process.",
       body: createModelForm,
       ...promise,
-      fieldPaths: { baseModel: ["body", "base_model"], model: ["body", "base_model"] },
+      fieldPaths: {
+        baseModel: ["body", "base_model"],
+        model: ["body", "base_model"],
+        not_found: ["body", "base_model"],
+      },
     },
     async ({ body, caller }) => {
       const session = findSession(dependencies, body.session_id, caller);
@@ -126,6 +136,20 @@ export function modelRoutes(app: FastifyInstance, dependencies: HttpDependencies
         saveRequest("sampler_weights", body),
       );
       return promised(future, body.model_id);
+    },
+  );
+  on(
+    "POST /api/v1/save_weights_external",
+    {
+      summary: "Save weights for download",
+      description: "Adds a version with the adapter, whose files clients download by links.",
+      body: saveExternalForm,
+      ...promise,
+    },
+    ({ body, caller }) => {
+      const live = findLive(dependencies, body.model_id, caller);
+      const request = saveRequest("external_weights", body);
+      return promised(sessions.operations.save(live, submission(body, "external"), request), body.model_id);
     },
   );
   on(

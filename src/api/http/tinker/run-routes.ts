@@ -2,9 +2,8 @@
 // weights are its versions, so the routes of models show them, too.
 import type { FastifyInstance } from "fastify";
 import type { Caller } from "../../../base/domain/access.ts";
-import { notFound } from "../../../base/domain/service-error.ts";
-import { runOfModel, savedIdOf, savedKinds } from "../../../train/sessions/run-names.ts";
-import type { SavedPlace } from "../../../train/sessions/saved-weights.ts";
+import { type RunKey, runOfModel } from "../../../train/sessions/run-names.ts";
+import type { SavedVersion } from "../../../train/sessions/saved-weights.ts";
 import { noAnswerSchema } from "../../wire/weave/calls.ts";
 import {
   checkpointBody,
@@ -14,28 +13,18 @@ import {
   runBody,
   runsQuerySchema,
   runsSchema,
+  savedPageSchema,
+  savedQuerySchema,
 } from "../../wire/tinker/run-bodies.ts";
 import type { HttpDependencies } from "../dependencies.ts";
+import { type CheckpointParameters, findSaved } from "./find-saved.ts";
 import { tinkerEndpoints } from "./tinker-endpoints.ts";
-
-interface CheckpointParameters {
-  readonly run_id: string;
-  readonly kind: string;
-  readonly checkpoint: string;
-}
 
 export function runRoutes(app: FastifyInstance, { sessions }: HttpDependencies): void {
   const { saved } = sessions;
   const on = tinkerEndpoints(app);
   const findRun = ({ run_id: id }: { readonly run_id: string }, caller: Caller) => saved.findRun(id, caller);
-  const findSaved = async (params: CheckpointParameters, caller: Caller): Promise<SavedPlace> => {
-    const found = await findRun(params, caller);
-    const kind = savedKinds.find((each) => each === params.kind);
-    const id = kind === undefined ? null : savedIdOf({ kind, name: params.checkpoint });
-    const version = id === null ? null : await saved.findIn(found.model, id);
-    if (version === null) throw notFound("checkpoint", `${params.kind}/${params.checkpoint}`);
-    return { ...found, version };
-  };
+  const find = (params: CheckpointParameters, caller: Caller) => findSaved(saved, params, caller);
   on(
     "GET /api/v1/training_runs",
     {
@@ -69,10 +58,33 @@ export function runRoutes(app: FastifyInstance, { sessions }: HttpDependencies):
     }),
   );
   on(
+    "GET /api/v1/checkpoints",
+    {
+      summary: "List the saved weights of all training runs",
+      query: savedQuerySchema,
+      answer: "A page of saved weights, the newest first.",
+      json: savedPageSchema,
+    },
+    async ({ query: { limit = 100, offset = 0 }, caller }) => {
+      const all: { readonly run: RunKey; readonly version: SavedVersion }[] = [];
+      for (const model of await sessions.runs(caller)) {
+        const run = runOfModel(model);
+        if (run !== null) for (const version of await saved.list(model)) all.push({ run, version });
+      }
+      all.sort((one, other) => other.version.createdAt.getTime() - one.version.createdAt.getTime());
+      return {
+        checkpoints: all
+          .slice(offset, offset + limit)
+          .map(({ run, version }) => checkpointBody(run, version)),
+        cursor: { offset, limit, total_count: all.length },
+      };
+    },
+  );
+  on(
     "DELETE /api/v1/training_runs/:run_id/checkpoints/:kind/:checkpoint",
     {
       summary: "Delete saved weights",
-      find: findSaved,
+      find,
       answer: "The weights are deleted.",
       json: noAnswerSchema,
     },
@@ -85,7 +97,7 @@ export function runRoutes(app: FastifyInstance, { sessions }: HttpDependencies):
     "PUT /api/v1/training_runs/:run_id/checkpoints/:kind/:checkpoint/ttl",
     {
       summary: "Change the life of saved weights",
-      find: findSaved,
+      find,
       body: expiryForm,
       answer: "The life is changed.",
       json: noAnswerSchema,
@@ -99,7 +111,7 @@ export function runRoutes(app: FastifyInstance, { sessions }: HttpDependencies):
     "GET /api/v1/training_runs/:run_id/checkpoints/:kind/:checkpoint/archive",
     {
       summary: "Find the archive of saved weights",
-      find: findSaved,
+      find,
       answer: "A redirect to a tar archive of the adapter in the PEFT layout.",
       json: noAnswerSchema,
     },

@@ -15,6 +15,8 @@ import {
   heartbeatForm,
   sessionBody,
   sessionSchema,
+  sessionsQuerySchema,
+  sessionsSchema,
   telemetryAnswerSchema,
   telemetryForm,
 } from "../../wire/tinker/session-bodies.ts";
@@ -86,6 +88,19 @@ export function sessionRoutes(app: FastifyInstance, dependencies: HttpDependenci
     ({ body: { session_id: id }, caller }) => {
       findSession(dependencies, id, caller);
       return { type: "session_heartbeat" };
+    },
+  );
+  on(
+    "GET /api/v1/sessions",
+    {
+      summary: "List open sessions",
+      query: sessionsQuerySchema,
+      answer: "A page of session ids, the newest first.",
+      json: sessionsSchema,
+    },
+    ({ query: { limit = 20, offset = 0 }, caller }) => {
+      const ids = sessions.sessions.list(caller).map(({ id }) => id);
+      return { sessions: ids.reverse().slice(offset, offset + limit) };
     },
   );
   on(

@@ -114,6 +114,48 @@ test("runs operations in the order of their numbers, and repeats none", async ()
   await server.close();
 });
 
+test("names the base models of the server if a client wants to train another one", async () => {
+  const server = await fakeServer();
+  const client = await TinkerTestClient.open(server);
+  const body = { ...recorded.createModel(client.session, 0), base_model: "none/such" };
+  const refused = await client.ask("POST", "/api/v1/create_model", body);
+  assert.equal(refused.statusCode, 404);
+  assert.match(refused.body, /There is no base model \\"none\/such\\"; this server has tiny/);
+  await server.close();
+});
+
+test("lists saved weights of all runs, and links their files for programs without a key", async () => {
+  const server = await fakeServer();
+  const client = await TinkerTestClient.open(server);
+  const model = await client.createModel();
+  await client.result("save_weights", recorded.saveWeights(model, 1));
+  const external = { model_id: model, path: "out", seq_id: 2, type: "save_weights_external" };
+  const { path } = await client.result("save_weights_external", external);
+  assert.equal(path, `tinker://${model}/external_weights/out`);
+  const encrypted = { ...external, seq_id: 3, age_encryption_recipients: ["age1"] };
+  assert.equal((await client.ask("POST", "/api/v1/save_weights_external", encrypted)).statusCode, 400);
+  const page = await client.json("GET", "/api/v1/checkpoints?limit=1", null);
+  const [newest] = page["checkpoints"] as readonly Readonly<Record<string, unknown>>[];
+  assert.deepEqual([newest["tinker_path"], newest["checkpoint_type"]], [path, "external"]);
+  assert.deepEqual(page["cursor"], { offset: 0, limit: 1, total_count: 2 });
+  assert.deepEqual((await client.json("GET", "/api/v1/sessions", null))["sessions"], [client.session]);
+  const saved = `/api/v1/training_runs/${model}/checkpoints/external_weights/out`;
+  const { urls } = await client.json("GET", `${saved}/external_weights_urls`, null);
+  const links = Object.values(urls as Readonly<Record<string, string>>).map((url) => new URL(url).pathname);
+  const read = async (url: string) => (await server.ask({ method: "GET", url })).statusCode;
+  assert.deepEqual(
+    await Promise.all(links.map(read)),
+    links.map(() => 200),
+  );
+  assert.equal(await read(links[0].replace(/external_weights\/./, "external_weights/_")), 401);
+  const other = await TinkerTestClient.open(server, keys.other);
+  assert.equal((await other.ask("GET", `${saved}/external_weights_urls`, null)).statusCode, 404);
+  assert.deepEqual((await other.json("GET", "/api/v1/checkpoints", null))["checkpoints"], []);
+  await client.json("DELETE", saved, null);
+  assert.deepEqual(await read(links[0]), 404);
+  await server.close();
+});
+
 test("continues the training after refused requests, whose numbers the client does not use again", async () => {
   const server = await fakeServer();
   const client = await TinkerTestClient.open(server);

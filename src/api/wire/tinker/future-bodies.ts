@@ -40,7 +40,10 @@ export function resultAnswer(result: SessionResult, takesProtobuf: boolean): Fut
     case "stepped":
       return json({ metrics: result.metrics });
     case "saved":
-      return json({ type: "save_weights", path: result.path });
+      return json({
+        type: result.weights === "weights" ? "save_weights" : "save_weights_external",
+        path: result.path,
+      });
     case "saved-for-sampling":
       return json({
         type: "save_weights_for_sampler",

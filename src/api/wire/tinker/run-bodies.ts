@@ -6,13 +6,14 @@ import type { SavedVersion } from "../../../train/sessions/saved-weights.ts";
 import type { BodyForm } from "../body.ts";
 import { anyObject } from "../fields/any-object.ts";
 import { orNull } from "../nullable.ts";
+import { cursorOf, pageQuery } from "./page-bodies.ts";
 import { lifeField } from "./save-bodies.ts";
 
 const time = Type.String({ format: "date-time", description: "Time, in UTC." });
 
 const checkpointSchema = Type.Object({
   checkpoint_id: Type.String({ description: "Id within the run, such as `weights/<name>`." }),
-  checkpoint_type: Type.Enum(["training", "sampler"], { description: "Kind of the weights." }),
+  checkpoint_type: Type.Enum(["training", "sampler", "external"], { description: "Kind of the weights." }),
   time,
   tinker_path: Type.String({ description: "Path of the weights." }),
   public: Type.Boolean({ description: "Always false." }),
@@ -21,6 +22,18 @@ const checkpointSchema = Type.Object({
 });
 export const checkpointsSchema = Type.Object({
   checkpoints: Type.Array(checkpointSchema, { description: "Saved weights, the oldest first." }),
+});
+export const savedPageSchema = Type.Object({
+  checkpoints: Type.Array(checkpointSchema, { description: "Saved weights, the newest first." }),
+  cursor: cursorOf("saved weights"),
+});
+export const savedQuerySchema = pageQuery("saved weights", { usual: 100, most: 1000 });
+export const externalUrlsSchema = Type.Object({
+  urls: Type.Object(
+    {},
+    { additionalProperties: Type.String(), description: "Link to each file, by the file's name." },
+  ),
+  expires: Type.String({ format: "date-time", description: "Time at which the links stop working, in UTC." }),
 });
 
 const runSchema = Type.Object({
@@ -36,20 +49,9 @@ const runSchema = Type.Object({
 export const runAnswerSchema = runSchema;
 export const runsSchema = Type.Object({
   training_runs: Type.Array(runSchema, { description: "Runs, the newest first." }),
-  cursor: Type.Object({
-    offset: Type.Integer({ description: "Number of runs before these." }),
-    limit: Type.Integer({ description: "Maximum number of runs in an answer." }),
-    total_count: Type.Integer({ description: "Number of all runs." }),
-  }),
+  cursor: cursorOf("runs"),
 });
-export const runsQuerySchema = Type.Object({
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 100, default: 20, description: "Maximum number of runs." }),
-  ),
-  offset: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: 1_000_000, default: 0, description: "Number of runs to skip." }),
-  ),
-});
+export const runsQuerySchema = pageQuery("runs", { usual: 20, most: 100 });
 
 const expirySchema = Type.Object({ ttl_seconds: lifeField }, { title: "TinkerCheckpointTtl" });
 export const expiryForm: BodyForm<typeof expirySchema> = { schema: expirySchema };
@@ -60,13 +62,18 @@ export function checkpointBody(
 ): Static<typeof checkpointSchema> {
   return {
     checkpoint_id: saved.id,
-    checkpoint_type: saved.id.startsWith("weights/") ? "training" : "sampler",
+    checkpoint_type: typeOf(saved.id),
     time: createdAt.toISOString(),
     tinker_path: pathOf(run, saved.id),
     public: false,
     user_metadata: saved.metadata,
     expires_at: saved.expiresAt?.toISOString() ?? null,
   };
+}
+
+function typeOf(savedId: string): Static<typeof checkpointSchema>["checkpoint_type"] {
+  if (savedId.startsWith("weights/")) return "training";
+  return savedId.startsWith("sampler_weights/") ? "sampler" : "external";
 }
 
 export function runBody(

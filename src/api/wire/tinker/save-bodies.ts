@@ -49,6 +49,28 @@ const saveSchema = Type.Object(
 );
 export const saveForm: BodyForm<typeof saveSchema> = { schema: saveSchema, more: checkName };
 
+const externalSchema = Type.Object(
+  {
+    model_id: modelIdField,
+    seq_id: seqIdField,
+    ttl_seconds: lifeField,
+    path: Type.String({ minLength: 1, maxLength: 255, description: "Name of the weights." }),
+    age_encryption_recipients: nullable(Type.Array(Type.String()), { description: "Not supported." }),
+    type: typeField,
+  },
+  { title: "TinkerSaveWeightsExternal" },
+);
+export const saveExternalForm: BodyForm<typeof externalSchema> = {
+  schema: externalSchema,
+  fields: {
+    age_encryption_recipients: {
+      refusedUnless: (value) => Array.isArray(value) && value.length === 0,
+      cure: "save without it, and encrypt the files after the download",
+    },
+  },
+  more: checkName,
+};
+
 const samplerSchema = Type.Object(
   {
     ...saved,
@@ -71,7 +93,7 @@ export const saveForSamplerForm: BodyForm<typeof samplerSchema> = {
   },
 };
 
-type Saved = ValueOf<typeof samplerSchema> & Pick<Partial<ValueOf<typeof saveSchema>>, "overwrite">;
+type Saved = Partial<ValueOf<typeof samplerSchema>> & Pick<Partial<ValueOf<typeof saveSchema>>, "overwrite">;
 
 export function saveRequest(kind: SaveRequest["kind"], body: Omit<Saved, "kind">): SaveRequest {
   const { path: name, ttl_seconds: seconds, overwrite = false, user_metadata: metadata } = body;

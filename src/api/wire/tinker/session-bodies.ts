@@ -5,6 +5,7 @@ import { runIdOf } from "../../../train/sessions/run-names.ts";
 import type { BodyForm } from "../body.ts";
 import { anyObject } from "../fields/any-object.ts";
 import { nullable, orNull } from "../nullable.ts";
+import { pageQuery } from "./page-bodies.ts";
 
 /** Type of the request. Clients send it in the body; the server does not need it. */
 export const typeField = Type.Optional(Type.String({ description: "Name of the request; not needed." }));
@@ -104,6 +105,11 @@ export const sessionSchema = Type.Object({
   user_metadata: orNull(anyObject, { description: "Metadata of the session." }),
   display_name: orNull(Type.String(), { description: "Name for people." }),
 });
+
+export const sessionsSchema = Type.Object({
+  sessions: Type.Array(Type.String(), { description: "Ids of open sessions." }),
+});
+export const sessionsQuerySchema = pageQuery("sessions", { usual: 20, most: 256 });
 
 export function sessionBody({ id, models, samplers, metadata, displayName }: Session) {
   return {

@@ -1,5 +1,5 @@
 // Routes that create, list, read, finish and cancel rollouts.
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance } from "fastify";
 import { hashSecret, type Caller } from "../../../../base/domain/access.ts";
 import { newRolloutSecret } from "../../../../access/keys/key-secret.ts";
 import { fullName } from "../../../../inference/models/registry/model-name.ts";
@@ -14,6 +14,7 @@ import {
 } from "../../../wire/rollouts/rollout.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
+import { originOf } from "../../input/origin.ts";
 import { readsPage } from "../../memory-budget/stored-reads.ts";
 import { reachModel } from "../reach.ts";
 
@@ -123,10 +124,4 @@ export function rolloutRoutes(app: FastifyInstance, dependencies: HttpDependenci
     },
     async ({ found: model, params }) => rolloutAnswer.body(await rollouts.cancel(model, params.rollout_id)),
   );
-}
-
-/** Returns the server's address as the client knows it. A proxy that terminates TLS says so in a header. */
-function originOf({ protocol, host, headers }: FastifyRequest): string {
-  const isSecure = protocol === "https" || headers["x-forwarded-proto"] === "https";
-  return `${isSecure ? "https" : "http"}://${host}`;
 }
