@@ -31,6 +31,19 @@ async function recorded(requestId: string): Promise<any> {
   return body;
 }
 
+test("a model of a project with an Arabic name answers, and the header has the encoded reference", async () => {
+  await registered();
+  const created = await call(server(), "POST", "/v1/preview/models", {
+    body: { project: "دعم", name: "وكيل", base_model: "hone-tiny" },
+  });
+  const { data: answer, response } = await openai.chat.completions
+    .create({ model: created.body.id, messages, max_tokens: 2 })
+    .withResponse();
+  const reference = decodeURIComponent(response.headers.get("x-hone-call") ?? "");
+  assert.equal(reference, `hone:///local/دعم/call/${answer.id.replace("chatcmpl-", "")}`);
+  assert.equal((await recorded(answer.id)).reference, reference);
+});
+
 test("a chat is recorded exactly as answered, token for token, and the recording is available immediately", async () => {
   await registered();
   const { data: answer, response } = await openai.chat.completions

@@ -212,10 +212,11 @@ async function stream<Step>(
 
 /**
  * Sets the header with the reference of the recorded completion. A complete answer is sent only once its record is on
- * disk.
+ * disk. Percent-encodes characters that a header cannot contain, such as those of a project with an Arabic name.
  */
 function writeCall(reply: FastifyReply, { recordedAs }: Pick<ChatCompletion, "recordedAs">): void {
-  if (recordedAs !== null) reply.header("x-hone-call", callReference(recordedAs));
+  if (recordedAs !== null)
+    reply.header("x-hone-call", callReference(recordedAs).replaceAll(/[^ -~]/gu, encodeURIComponent));
 }
 
 /** The route POST /v1/chat/completions: reads chat requests and writes answers in OpenAI's format. */
