@@ -19,7 +19,9 @@ import type {
   TrajectoryOutline,
 } from "../../base/domain/summaries/trajectory-outline.ts";
 import { chunkRows } from "./chunks.ts";
+import type { Connection } from "./dialect.ts";
 import type { Schema, TrajectoryOutlineTable } from "./schema.ts";
+import type { SqlForm } from "./sql-form.ts";
 
 /** Maximum number of rows in one SQL statement; each row has twelve parameters. */
 const rowsMax = 300;
@@ -29,6 +31,8 @@ const rowsMax = 300;
  * in which other reads wait.
  */
 const scannedMax = 100_000;
+/** The same limit for a filter with conditions on metrics, for which the scan reads and parses whole summaries. */
+const parsedMax = 10_000;
 
 /** Maximum number of kinds (combinations of source, split and version) that one response counts. */
 const countsMax = 100;
@@ -145,7 +149,7 @@ async function lockCount(transaction: Transaction<Schema>, modelId: string): Pro
  * its cursor continues the scan.
  */
 export async function outlinePage(
-  database: Kysely<Schema>,
+  { queries: database, form }: Pick<Connection, "queries" | "form">,
   modelId: string,
   filter: OutlineFilter,
   { after, limit, order }: NumberedPageRequest,
@@ -154,9 +158,10 @@ export async function outlinePage(
   const count = await countOf(database, modelId);
   // The numbers of summaries have no gaps, so each scan covers an interval of numbers.
   const behind = after ?? (isForward ? 0 : count + 1);
-  const end = isForward ? Math.min(count, behind + scannedMax) : Math.max(1, behind - scannedMax);
+  const scanMax = filter.metrics.length === 0 ? scannedMax : parsedMax;
+  const end = isForward ? Math.min(count, behind + scanMax) : Math.max(1, behind - scanMax);
   const [low, high] = isForward ? [behind + 1, end] : [end, Math.min(count, behind - 1)];
-  const found = await filtered(database, modelId, filter)
+  const found = await filtered(database, modelId, filter, form)
     .select("sequence")
     .where("sequence", ">=", low)
     .where("sequence", "<=", high)
@@ -179,9 +184,12 @@ async function countOf(database: Kysely<Schema>, modelId: string): Promise<numbe
   return model?.trajectory_count ?? 0;
 }
 
-/** Selects the summaries that match the filter. Uses only columns of the index `trajectory_outlines_in_order`. */
-function filtered(database: Kysely<Schema>, modelId: string, filter: OutlineFilter) {
-  const { source, split, step, rewardMin, rewardMax, recordedFrom, recordedBefore } = filter;
+/**
+ * Selects the summaries that match the filter. Unless the filter has conditions on metrics, the query uses only columns
+ * of the index `trajectory_outlines_in_order`.
+ */
+function filtered(database: Kysely<Schema>, modelId: string, filter: OutlineFilter, form: SqlForm) {
+  const { source, split, step, rewardMin, rewardMax, metrics, recordedFrom, recordedBefore } = filter;
   let rows = database.selectFrom("trajectory_outlines").where("model_id", "=", modelId);
   if (source !== null) rows = rows.where("source", "=", source);
   if (split !== null) rows = rows.where("split", "=", split);
@@ -190,7 +198,15 @@ function filtered(database: Kysely<Schema>, modelId: string, filter: OutlineFilt
   if (rewardMax !== null) rows = rows.where("reward", "<=", rewardMax);
   if (recordedFrom !== null) rows = rows.where("recorded_at", ">=", recordedFrom.toISOString());
   if (recordedBefore !== null) rows = rows.where("recorded_at", "<", recordedBefore.toISOString());
+  for (const { name, comparison, value } of metrics)
+    rows = rows.where(metricNumber(form, name), comparison, value);
   return rows;
+}
+
+/** Returns SQL for a metric as a number: 1 for true, 0 for false, null if the summary has no such metric. */
+function metricNumber(form: SqlForm, name: string): RawBuilder<number> {
+  const json = form.jsonAt(sql.ref("content"), ["metrics", name]);
+  return sql<number>`case ${json} when 'true' then 1 when 'false' then 0 else ${form.numberOfJson(json)} end`;
 }
 
 async function outlinesAt(

@@ -64,7 +64,7 @@ export function createTrajectoryStore(
       const log = await findLog(logId).select("id").executeTakeFirst();
       return log === undefined ? null : readStoredLines(database, "trajectory_groups", logId, from);
     },
-    listOutlines: (modelId, filter, page) => outlinePage(database, modelId, filter, page),
+    listOutlines: (modelId, filter, page) => outlinePage(connection, modelId, filter, page),
     findOutline: (modelId, number) => findOutline(database, modelId, number),
     findWords: (outlines, words, turn) => trajectoriesWithWords(connection, outlines, words, turn),
     countOutlines: (modelId, step) => countOutlines(database, modelId, step),

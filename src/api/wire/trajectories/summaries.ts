@@ -10,6 +10,7 @@ import { answerOf } from "../fields/resource.ts";
 import { orNull } from "../nullable.ts";
 import { pageQueryFields } from "../page.ts";
 import { readWords, textField } from "../fields/searched-text.ts";
+import { readMetricCondition } from "./metric-condition.ts";
 import { readTime, stepField, timeFields } from "./row-query.ts";
 
 const sources = ["log", "job"] as const;
@@ -31,6 +32,13 @@ export const outlineQuerySchema = Type.Object({
   reward_min: Type.Optional(Type.Number({ description: "Only trajectories with at least this reward." })),
   reward_max: Type.Optional(Type.Number({ description: "Only trajectories with at most this reward." })),
   text: Type.Optional(textField("trajectories")),
+  metric: Type.Optional(
+    Type.Array(Type.String({ maxLength: 300 }), {
+      maxItems: 8,
+      description:
+        "Conditions on metrics, such as `speed>=0.5`, with one of `<`, `<=`, `=`, `>=` and `>`; a trajectory must match all of them. A boolean metric is 1 or 0. Only the first twelve metrics of a trajectory, which the answer has, are compared.",
+    }),
+  ),
 });
 
 export const outlineCountQuerySchema = Type.Object({ step: Type.Optional(stepField) });
@@ -38,7 +46,7 @@ export const outlineCountQuerySchema = Type.Object({ step: Type.Optional(stepFie
 /**
  * Returns the filter on summaries that a query describes, and the words to search for.
  *
- * @throws ServiceError `invalid` for an invalid time
+ * @throws ServiceError `invalid` for an invalid time or condition
  */
 export function outlineFilter(
   query: Static<typeof outlineQuerySchema>,
@@ -50,6 +58,7 @@ export function outlineFilter(
     step: query.step ?? null,
     rewardMin: query.reward_min ?? null,
     rewardMax: query.reward_max ?? null,
+    metrics: (query.metric ?? []).flatMap((text) => readMetricCondition(text, faults) ?? []),
     recordedFrom: readTime(query, "recorded_from", faults),
     recordedBefore: readTime(query, "recorded_before", faults),
     words: readWords(query, faults),

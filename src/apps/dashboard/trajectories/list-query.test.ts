@@ -17,6 +17,10 @@ test("requests the page after or before a trajectory", () => {
     filter: { split: "val", step: 3, reward_max: -1, limit: 50 },
     isReversed: false,
   });
+  assert.deepEqual(askedPage(new URLSearchParams({ metric: "speed>=0.5, right=1," })), {
+    filter: { metric: ["speed>=0.5", "right=1"], limit: 50 },
+    isReversed: false,
+  });
   assert.deepEqual(askedPage(parsed("after=951")), {
     filter: { limit: 50, after: "951" },
     isReversed: false,

@@ -13,6 +13,7 @@ const filterNames = [
   "recorded_from",
   "recorded_before",
   "text",
+  "metric",
 ] as const;
 export type FilterName = (typeof filterNames)[number];
 export type Filters = { readonly [Name in FilterName]?: string };
@@ -49,11 +50,24 @@ export function askedPage(query: URLSearchParams): AskedPage {
     return value === undefined ? [] : [[name, Number(value)] as const];
   });
   const [after, before] = [query.get("after"), query.get("before")];
-  const filter = { ...filters, ...Object.fromEntries(numbers), limit: rowsPerPage };
+  const filter = {
+    ...filters,
+    ...Object.fromEntries(numbers),
+    ...(filters.metric !== undefined && { metric: metricConditions(filters.metric) }),
+    limit: rowsPerPage,
+  };
   const isReversed = before !== null;
   const place = isReversed ? { order: "asc", after: before } : after === null ? {} : { after };
   // Safe cast: the server validates the filters and reports invalid ones.
   return { filter: { ...filter, ...place } as OutlineFilter, isReversed };
+}
+
+/** Splits the text of the field for metrics, such as `speed>=0.5, right=1`, at its commas. */
+function metricConditions(text: string): readonly string[] {
+  return text
+    .split(",")
+    .map((condition) => condition.trim())
+    .filter((condition) => condition !== "");
 }
 
 /** Returns the names of the metrics that most rows have, at most `countMax`. They become columns. */

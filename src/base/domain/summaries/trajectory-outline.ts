@@ -42,6 +42,16 @@ export interface ListedOutline extends TrajectoryOutline {
   readonly recordedAt: Date;
 }
 
+/** Comparison of a metric with a number. */
+export type MetricComparison = "<" | "<=" | "=" | ">=" | ">";
+
+/** Condition on a metric of a trajectory. A boolean counts as 1 or 0; a trajectory without the metric does not match. */
+export interface MetricCondition {
+  readonly name: string;
+  readonly comparison: MetricComparison;
+  readonly value: number;
+}
+
 /** Filter of a model's trajectories. Fields that are null match all trajectories. */
 export interface OutlineFilter {
   readonly source: OutlineSource | null;
@@ -49,6 +59,8 @@ export interface OutlineFilter {
   readonly step: number | null;
   readonly rewardMin: number | null;
   readonly rewardMax: number | null;
+  /** Conditions on metrics; a trajectory must match all of them. */
+  readonly metrics: readonly MetricCondition[];
   /** Includes trajectories stored at this time or later. */
   readonly recordedFrom: Date | null;
   /** Includes trajectories stored before this time. */

@@ -1,7 +1,7 @@
 // The contract for summaries of trajectories that every TrajectoryStore must pass.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { OutlineFilter } from "../../../base/domain/summaries/trajectory-outline.ts";
+import type { MetricComparison, OutlineFilter } from "../../../base/domain/summaries/trajectory-outline.ts";
 import type { Stores } from "../stores.ts";
 import {
   groupLines,
@@ -20,6 +20,7 @@ const everything: OutlineFilter = {
   step: null,
   rewardMin: null,
   rewardMax: null,
+  metrics: [],
   recordedFrom: null,
   recordedBefore: null,
 };
@@ -95,6 +96,19 @@ export function checkTrajectoryOutlines(makeStorage: MakeStorage): void {
     assert.deepEqual(await rewards({ rewardMin: 2, rewardMax: 4 }), [[2, 3, 4], false]);
     assert.deepEqual(await rewards({ recordedFrom: moment(2) }), [[3, 4, 5, 6], false]);
     assert.deepEqual(await rewards({ recordedBefore: moment(2) }), [[1, 2], false]);
+    const metric = (comparison: MetricComparison, value: number, name = "score") =>
+      rewards({ metrics: [{ name, comparison, value }] });
+    const scored = [1, 2, 3].map((score) => {
+      const group = sampleGroup(score);
+      const metrics = { score, "is.right": score === 2 };
+      return { ...group, trajectories: group.trajectories.map((one) => ({ ...one, metrics })) };
+    });
+    await stores.trajectories.append(sampleLog("scored", { groups: scored }), () => ({}));
+    assert.deepEqual(await metric(">=", 2), [[2, 3], false]);
+    assert.deepEqual(await metric("<", 2), [[1], false]);
+    assert.deepEqual(await metric("=", 1, "is.right"), [[2], false]);
+    assert.deepEqual(await metric("=", 0, "is.right"), [[1, 3], false]);
+    assert.deepEqual(await metric("<=", 9, "none"), [[], false]);
     const nobody = await stores.trajectories.listOutlines("x", everything, firstOutlines);
     assert.deepEqual(nobody, { items: [], last: 0, hasMore: false });
   });

@@ -41,7 +41,7 @@ export function outlineRoutes(
       summary: "List summaries of stored trajectories",
       query: outlineQuerySchema,
       answer:
-        "A page of summaries, newest first by default. A request examines at most 100,000 trajectories, so a page may have fewer than `limit` items although `has_more` is true. " +
+        "A page of summaries, newest first by default. A request examines at most 100,000 trajectories (10,000 with `metric`), so a page may have fewer than `limit` items although `has_more` is true. " +
         searchNote,
       json: pageSchema(outlineAnswer.schema),
       options: readsPage,

@@ -35,7 +35,13 @@ import {
 
 const noLimits: KeepLimits = { before: null, entityBytes: null, modelCount: null };
 const at = moment(1000);
-const all = { rewardMin: null, rewardMax: null, recordedFrom: null, recordedBefore: null } as const;
+const all = {
+  rewardMin: null,
+  rewardMax: null,
+  metrics: [],
+  recordedFrom: null,
+  recordedBefore: null,
+} as const;
 const outlines: OutlineFilter = { source: null, split: null, step: null, ...all };
 const everyOutline = { after: null, limit: 100, order: "asc" } as const;
 
