@@ -54,9 +54,10 @@ export async function openPage(
   const faults: string[] = [];
   page.on("pageerror", ({ message }) => faults.push(`error: ${message}`));
   page.on("console", (message) => {
-    // Ignores responses with status 401 or 404, which the browser also logs as errors. The tests expect them, for a
-    // wrong key and for missing objects.
-    if (message.type() === "error" && !/status of 40[14]/.test(message.text())) faults.push(message.text());
+    // Ignores responses with status 401, 404 or 422, which the browser also logs as errors. The tests expect them, for a
+    // wrong key, for missing objects and for wrong input.
+    if (message.type() === "error" && !/status of (401|404|422)/.test(message.text()))
+      faults.push(message.text());
   });
   page.on("request", (request) => {
     if (!/^(data|blob):/.test(request.url()) && new URL(request.url()).origin !== server.url)

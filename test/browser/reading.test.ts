@@ -197,13 +197,13 @@ test("recorded chats can be listed, filtered, read with their tokens, and judged
   const asked = { model: modelId, max_tokens: 6, n: 2, temperature: 1, seed: 1 };
   for (const content of ["First question", "Second question"])
     await hone.chat.create({ ...asked, messages: [{ role: "user", content }] });
-  const { page, close } = await openPage(server, { at: "#/chats" });
+  const { page, close } = await openPage(server, { at: "#/conversations" });
   await page.getByRole("cell", { name: "First question" }).waitFor();
   await page
     .getByRole("row", { name: /Second question/ })
     .getByRole("link")
     .click();
-  await page.getByRole("heading", { name: "Chat", exact: true }).waitFor();
+  await page.getByRole("heading", { name: "Conversation", exact: true }).waitFor();
   await page.getByText("Second question").first().waitFor();
   await page.getByRole("listbox", { name: "Tokens of turn 3" }).waitFor();
   const second = page.getByRole("region", { name: "Feedback on answer 2" });

@@ -79,12 +79,12 @@ test(
       4,
     );
     await page
-      .getByRole("link", { name: /^chat / })
+      .getByRole("link", { name: /^conversation / })
       .first()
       .click();
-    await page.getByRole("heading", { name: "Chat", exact: true }).waitFor();
+    await page.getByRole("heading", { name: "Conversation", exact: true }).waitFor();
 
-    await page.goto(`${server.url}/#/chats?model=${modelId}`);
+    await page.goto(`${server.url}/#/conversations?model=${modelId}`);
     await page.getByRole("cell", { name: "=Three" }).waitFor();
     await page.getByRole("checkbox", { name: "Select all" }).check();
     const actions = page.getByRole("group", { name: "Actions on selected rows" });
@@ -182,7 +182,7 @@ test(
     const views = [
       "",
       "feedback",
-      "chats",
+      "conversations",
       "jobs",
       "models",
       "queues",

@@ -50,8 +50,8 @@ export function Queues({ hone }: { readonly hone: Hone }) {
         {(queues) =>
           queues.length === 0 ? (
             <Empty icon="queue" title={`No annotation queues${project === "" ? "" : ` in ${project}`}`}>
-              In a queue, people answer the same questions about many chats, with one key per answer. Create a
-              queue with
+              In a queue, people answer the same questions about many conversations, with one key per answer.
+              Create a queue with
               <em> New queue</em>, or with <code>hone queues create</code>.
             </Empty>
           ) : (

@@ -71,11 +71,35 @@ interface FieldProperties {
   readonly value: string | undefined;
 }
 
-export function FilterText({ name, label, value = "" }: FieldProperties) {
+/**
+ * A field for text.
+ *
+ * @param names texts that the field offers
+ */
+export function FilterText({
+  name,
+  label,
+  value = "",
+  placeholder,
+  names = [],
+}: FieldProperties & { readonly placeholder?: string; readonly names?: readonly string[] }) {
   return (
     <label>
       {label}
-      <input name={name} defaultValue={value} />
+      <input
+        name={name}
+        defaultValue={value}
+        placeholder={placeholder}
+        list={names.length === 0 ? undefined : `offered-${name}`}
+        dir="auto"
+      />
+      {names.length > 0 && (
+        <datalist id={`offered-${name}`}>
+          {names.map((offered) => (
+            <option key={offered} value={offered} />
+          ))}
+        </datalist>
+      )}
     </label>
   );
 }

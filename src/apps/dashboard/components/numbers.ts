@@ -14,6 +14,12 @@ export function byteText(bytes: number): string {
   return `${Number((bytes / 1000 ** power).toPrecision(3)).toLocaleString("en")} ${units[power]}`;
 }
 
+/** Formats a duration in milliseconds; a dash for null. Durations of ten seconds or more are in larger units. */
+export function msText(ms: number | null): string {
+  if (ms === null) return "–";
+  return ms < 10_000 ? `${ms.toLocaleString("en")} ms` : durationText(ms / 1000);
+}
+
 /** Formats a duration in seconds, minutes or hours. */
 export function durationText(seconds: number): string {
   if (seconds < 90) return `${Math.round(seconds)} s`;

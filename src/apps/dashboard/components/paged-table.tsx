@@ -1,7 +1,6 @@
 // Table that shows one page of a list, with links to the first and the next page.
 import type { ComponentChildren } from "preact";
 import type { Loaded } from "../use-loaded.ts";
-import { SelectAll, type Selection } from "./tables/selection.tsx";
 import { Pager, Shown, WideTable } from "./shown.tsx";
 
 /** A page of a list. */
@@ -33,25 +32,18 @@ export function PagedTable<Row>({
   first,
   nextOf,
   none,
-  selection,
-  toolbar,
   children,
 }: {
   readonly loaded: Loaded<ListedPage<Row>>;
   /** Name of the table for screen readers. */
   readonly label: string;
-  /** Columns, or a function that returns the columns for a page's rows. */
-  readonly columns: readonly Column[] | ((rows: readonly Row[]) => readonly Column[]);
+  readonly columns: readonly Column[];
   /** URL of the first page; null if the first page is shown. */
   readonly first: string | null;
   /** Returns the URL of the page that begins after a row. */
   readonly nextOf: (last: string) => string;
   /** Returns the content that replaces an empty table. */
   readonly none: (page: ListedPage<Row>) => ComponentChildren;
-  /** Selected rows. The table then has a first column of checkboxes, whose cells `children` returns. */
-  readonly selection?: Selection<Row>;
-  /** Returns the actions on the selected rows, shown above the table. */
-  readonly toolbar?: (selected: readonly Row[], page: ListedPage<Row>) => ComponentChildren;
   /** Returns the `tr` element of a row. */
   readonly children: (row: Row, index: number, rows: readonly Row[]) => ComponentChildren;
 }) {
@@ -62,22 +54,12 @@ export function PagedTable<Row>({
           {page.rows.length === 0 ? (
             <NoRows>{none(page)}</NoRows>
           ) : (
-            <>
-              {selection !== undefined && toolbar?.(selection.among(page.rows), page)}
-              <WideTable label={label}>
-                <thead>
-                  <tr>
-                    {selection !== undefined && (
-                      <th class="select">
-                        <SelectAll rows={page.rows} selection={selection} />
-                      </th>
-                    )}
-                    {(typeof columns === "function" ? columns(page.rows) : columns).map(headOf)}
-                  </tr>
-                </thead>
-                <tbody>{page.rows.map(children)}</tbody>
-              </WideTable>
-            </>
+            <WideTable label={label}>
+              <thead>
+                <tr>{columns.map(headOf)}</tr>
+              </thead>
+              <tbody>{page.rows.map(children)}</tbody>
+            </WideTable>
           )}
           <Pager first={first} next={page.last === null ? null : nextOf(page.last)} />
         </>
@@ -104,6 +86,6 @@ function headOf(column: Column) {
 }
 
 /** Shows a sentence as a paragraph, and other content as it is. */
-function NoRows({ children }: { readonly children: ComponentChildren }) {
+export function NoRows({ children }: { readonly children: ComponentChildren }) {
   return typeof children === "string" ? <p class="muted">{children}</p> : <>{children}</>;
 }

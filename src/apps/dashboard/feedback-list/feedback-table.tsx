@@ -3,9 +3,11 @@ import type { ComponentChildren } from "preact";
 import type { FeedbackRecord } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { BulkActions } from "../components/tables/bulk-actions.tsx";
-import { type ListedPage, PagedTable } from "../components/paged-table.tsx";
+import type { ListedPage } from "../components/paged-table.tsx";
 import { When } from "../components/shown.tsx";
-import { SelectCell, useSelection } from "../components/tables/selection.tsx";
+import { DataList } from "../components/tables/data-list.tsx";
+import type { DataColumn } from "../components/tables/data-table.tsx";
+import { useSelection } from "../components/tables/selection.tsx";
 import { formatRecord } from "../feedback/records.ts";
 import { addressOf, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
@@ -37,44 +39,55 @@ export function FeedbackTable({
     loaded.reload();
   };
   return (
-    <PagedTable
+    <DataList
       loaded={loaded}
       label="Feedback"
-      columns={["given", "feedback", "type", "creator", "about"]}
-      none={() => none}
-      first={after === "0" ? null : addressOf("feedback", [], filters)}
-      nextOf={(last) => addressOf("feedback", [], { ...filters, project, after: last })}
+      columns={columns}
+      idOf={({ id }) => id}
+      nameOf={({ id }) => `feedback ${id}`}
       selection={selection}
       toolbar={(records) => <BulkActions rows={records} name="feedback" onDelete={() => remove(records)} />}
-    >
-      {(record) => (
-        <tr key={record.id}>
-          <SelectCell row={record} selection={selection} label={`feedback ${record.id}`} />
-          <td>
-            <When at={record.created_at} />
-          </td>
-          <td class="words" dir="auto" title={JSON.stringify(record.payload)}>
-            {formatRecord(record)}
-          </td>
-          <td class="brief" title={record.feedback_type}>
-            {record.feedback_type}
-          </td>
-          <td class="brief">{record.creator ?? record.vendor_user_id}</td>
-          <td class="brief">
-            <About reference={record.vendor_ref} />
-          </td>
-        </tr>
-      )}
-    </PagedTable>
+      filters={{ ...filters, project }}
+      none={() => none}
+    />
   );
+}
+
+const columns: readonly DataColumn<FeedbackRecord>[] = [
+  { name: "given", sort: ({ created_at: at }) => at, cell: ({ created_at: at }) => <When at={at} /> },
+  {
+    name: "feedback",
+    class: "words",
+    isText: true,
+    sort: formatRecord,
+    cell: (record) => <span title={JSON.stringify(record.payload)}>{formatRecord(record)}</span>,
+  },
+  {
+    name: "type",
+    class: "brief",
+    sort: ({ feedback_type: type }) => type,
+    cell: ({ feedback_type: type }) => <span title={type}>{type}</span>,
+  },
+  {
+    name: "creator",
+    class: "brief",
+    isText: true,
+    sort: creatorOf,
+    cell: creatorOf,
+  },
+  { name: "about", class: "brief", cell: ({ vendor_ref: reference }) => <About reference={reference} /> },
+];
+
+function creatorOf({ creator, vendor_user_id: owner }: FeedbackRecord): string | null {
+  return creator ?? owner;
 }
 
 function About({ reference }: { readonly reference: string }) {
   const call = callOf(reference);
   if (call === null) return <span title={reference}>{reference}</span>;
   return (
-    <a href={addressOf("chats", [call.id], { project: call.project })} title={reference} data-row>
-      chat {call.id.slice(-8)}
+    <a href={addressOf("conversations", [call.id], { project: call.project })} title={reference} data-row>
+      conversation {call.id.slice(-8)}
     </a>
   );
 }

@@ -94,8 +94,8 @@ function NoFeedback({ project }: { readonly project: string }) {
       title={`No feedback in ${project}`}
       commands={[`npx hone feedback add ${project} <request id> --emoji 👍 --url ${location.origin}`]}
     >
-      Give feedback on a <a href={addressOf("chats")}>recorded chat</a>, answer the questions of a{" "}
-      <a href={addressOf("queues")}>queue</a>, or send it from your own program.
+      Give feedback on a <a href={addressOf("conversations")}>recorded conversation</a>, answer the questions
+      of a <a href={addressOf("queues")}>queue</a>, or send it from your own program.
     </Empty>
   );
 }

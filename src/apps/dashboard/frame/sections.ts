@@ -1,5 +1,6 @@
 // Sections of the navigation: groups of views, with the name of each view in the URL, its title and its icon.
 import type { IconName } from "../components/icon.tsx";
+import type { Place } from "../router.ts";
 
 export interface Section {
   readonly view: string;
@@ -27,7 +28,8 @@ export const sectionGroups: readonly SectionGroup[] = [
   {
     title: "Judge",
     sections: [
-      { view: "chats", title: "Chats", icon: "chats" },
+      { view: "traces", title: "Traces", icon: "trace" },
+      { view: "conversations", title: "Conversations", icon: "conversations" },
       { view: "feedback", title: "Feedback", icon: "feedback" },
       { view: "queues", title: "Queues", icon: "queue" },
       { view: "chat", title: "Chat", icon: "chat" },
@@ -41,6 +43,20 @@ export const sectionGroups: readonly SectionGroup[] = [
       { view: "usage", title: "Keys and usage", icon: "key" },
       { view: "webhooks", title: "Webhooks", icon: "webhook" },
       { view: "retention", title: "Retention", icon: "retention" },
+      { view: "logs", title: "Logs", icon: "logs" },
     ],
   },
 ];
+
+/** Names in URLs of views that belong to a section of another name, and names that older releases used. */
+const otherNames: Readonly<Record<string, string>> = {
+  chats: "conversations",
+  compare: "chat",
+  evaluation: "models",
+  train: "jobs",
+};
+
+/** Returns the name of the section to which the view at a place belongs. */
+export function sectionOf({ view }: Place): string {
+  return otherNames[view] ?? view;
+}

@@ -6,7 +6,7 @@ import { signOut, type Session } from "../session.ts";
 import { openShortcutHelp } from "../shortcuts.tsx";
 import { switchTheme, theme } from "../theme.ts";
 import { RunningNow } from "./running-now.tsx";
-import { overview, type Section, sectionGroups } from "./sections.ts";
+import { overview, type Section, sectionGroups, sectionOf } from "./sections.ts";
 
 export function Brand() {
   return (
@@ -77,7 +77,7 @@ function ToolButton({
 function SectionLink({ section: { view, title, icon } }: { readonly section: Section }) {
   return (
     <li>
-      <a href={addressOf(view)} aria-current={place.value.view === view ? "page" : undefined}>
+      <a href={addressOf(view)} aria-current={sectionOf(place.value) === view ? "page" : undefined}>
         <Icon of={icon} />
         {title}
       </a>

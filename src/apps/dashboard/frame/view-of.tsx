@@ -21,8 +21,11 @@ const Queues = lazyView(async () => (await import("../annotating/queues.tsx")).Q
 const RecordedChat = lazyView(async () => (await import("../recorded/recorded-chat.tsx")).RecordedChat);
 const RecordedChats = lazyView(async () => (await import("../recorded/recorded-chats.tsx")).RecordedChats);
 const RetentionView = lazyView(async () => (await import("../operating/retention-view.tsx")).RetentionView);
+const LogsView = lazyView(async () => (await import("../operating/logs-view.tsx")).LogsView);
 const RulesView = lazyView(async () => (await import("../operating/rules-view.tsx")).RulesView);
 const Runs = lazyView(async () => (await import("../views/runs.tsx")).Runs);
+const TracesView = lazyView(async () => (await import("../traces/traces-view.tsx")).TracesView);
+const TraceView = lazyView(async () => (await import("../traces/trace-view.tsx")).TraceView);
 const TrainView = lazyView(async () => (await import("../views/train.tsx")).TrainView);
 const Trajectories = lazyView(async () => (await import("../views/trajectories.tsx")).Trajectories);
 const TrajectoryModels = lazyView(
@@ -58,6 +61,8 @@ export function viewOf({ view, parts: [id, number], query }: Place, { hone }: Se
       ) : (
         <TrajectoryView key={`${id} ${number}`} hone={hone} modelId={id} number={number} />
       );
+    case "conversations":
+    // Addresses of older releases.
     case "chats":
       return id === undefined ? (
         <RecordedChats hone={hone} />
@@ -80,6 +85,10 @@ export function viewOf({ view, parts: [id, number], query }: Place, { hone }: Se
       return <WebhooksView hone={hone} />;
     case "retention":
       return <RetentionView hone={hone} />;
+    case "logs":
+      return <LogsView hone={hone} />;
+    case "traces":
+      return id === undefined ? <TracesView hone={hone} /> : <TraceView key={id} hone={hone} traceId={id} />;
     case "usage":
       return <KeyView hone={hone} />;
     default:

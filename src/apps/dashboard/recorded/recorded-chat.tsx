@@ -19,9 +19,9 @@ export function RecordedChat({ hone, requestId }: { readonly hone: Hone; readonl
     [hone, requestId, project],
   );
   return (
-    <View title="Chat">
-      <nav class="links" aria-label="Chats">
-        <a href={addressOf("chats")}>All</a>
+    <View title="Conversation">
+      <nav class="links" aria-label="Conversations">
+        <a href={addressOf("conversations")}>All</a>
       </nav>
       <Shown loaded={loaded}>
         {(chat) => (
@@ -64,10 +64,11 @@ function Turns({ chat }: { readonly chat: RecordedCompletion }) {
     <div>
       {!chat.is_whole && (
         <p class="warning">
-          This chat was too large to be recorded completely: its messages and tokens are not stored.
+          This conversation was too large to be recorded completely: its messages and tokens are not stored.
         </p>
       )}
       {chat.has_logprobs && chat.is_whole && <LevelLegend />}
+      <h2 class="hidden">Messages</h2>
       <TurnList turns={turns} toolNames={toolNames} />
       <RawJson value={chat} />
     </div>

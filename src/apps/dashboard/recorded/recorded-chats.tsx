@@ -5,11 +5,15 @@ import { AddToQueue } from "../components/tables/add-to-queue.tsx";
 import { BulkActions } from "../components/tables/bulk-actions.tsx";
 import { Empty } from "../components/empty.tsx";
 import { ModelName } from "../components/tables/job-cells.tsx";
-import { durationText } from "../components/numbers.ts";
-import { SelectCell, useSelection } from "../components/tables/selection.tsx";
+import { msText, shortNumber } from "../components/numbers.ts";
+import { SavedViews } from "../components/menus/saved-views-menu.tsx";
+import { DataList } from "../components/tables/data-list.tsx";
+import type { DataColumn } from "../components/tables/data-table.tsx";
+import { useSelection } from "../components/tables/selection.tsx";
+import { layoutIn } from "../components/tables/table-layout.ts";
 import { FilterChoice, FilterForm, FilterText } from "../components/filter-form.tsx";
 import { filledIn, firstFound } from "../components/filters.ts";
-import { listed, PagedTable } from "../components/paged-table.tsx";
+import { listed } from "../components/paged-table.tsx";
 import { View, When } from "../components/shown.tsx";
 import { addressOf, go, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
@@ -24,10 +28,11 @@ export function RecordedChats({ hone }: { readonly hone: Hone }) {
   const isNewest = !query.has("after");
   const loaded = useLoaded(
     async (signal) => listed(await firstFound(hone.recordings.list(askedPage(query), { signal }).pages())),
-    [hone, query.toString()],
+    [hone, JSON.stringify(askedPage(query))],
     // A search takes seconds, so the page does not repeat it.
     isNewest && filters.text === undefined ? everyMs : null,
   );
+  const names = useLoaded((signal) => modelNames(hone, signal), [hone]);
   const selection = useSelection<StoredChatCompletion>(({ reference }) => reference);
   const remove = async (rows: readonly StoredChatCompletion[]): Promise<void> => {
     for (const { request_id: id, project_id: project } of rows) await hone.recordings.delete(id, { project });
@@ -35,74 +40,124 @@ export function RecordedChats({ hone }: { readonly hone: Hone }) {
     loaded.reload();
   };
   return (
-    <View title="Chats" lead="Recorded answers of trained models, the newest first.">
-      <ChatFilters filters={filters} onChange={(chosen) => go(addressOf("chats", [], chosen))} />
-      <PagedTable
+    <View
+      title="Conversations"
+      lead="Recorded answers of trained models, the newest first."
+      actions={<SavedViews />}
+    >
+      <ChatFilters
+        filters={filters}
+        onChange={(chosen) => go(addressOf("conversations", [], { ...chosen, ...layoutIn(query) }))}
+      />
+      <DataList
         loaded={loaded}
-        label="Recorded chats"
-        columns={[
-          "answered",
-          "prompt",
-          "answer",
-          "model",
-          { number: "tokens" },
-          { number: "duration" },
-          "owner",
-        ]}
+        label="Recorded conversations"
+        columns={columnsWith(names.value ?? new Map())}
+        idOf={({ reference }) => reference}
+        nameOf={({ request_id: id }) => `conversation ${id}`}
         selection={selection}
         toolbar={(rows) => (
           <BulkActions
             rows={rows}
-            name="chats"
+            name="conversations"
             load={() => wholeChats(hone, rows)}
             onDelete={() => remove(rows)}
           >
             <AddToQueue hone={hone} chats={rows} />
           </BulkActions>
         )}
+        filters={filters}
         none={({ last }) =>
           last === null ? (
             <NoChats isFiltered={Object.keys(filters).length > 0} />
           ) : (
-            "No matches so far; more chats remain to be searched."
+            "No matches so far; more conversations remain to be searched."
           )
         }
-        first={isNewest ? null : addressOf("chats", [], filters)}
-        nextOf={(last) => addressOf("chats", [], { ...filters, after: last })}
-      >
-        {(row) => (
-          <tr key={row.reference}>
-            <SelectCell row={row} selection={selection} label={`chat ${row.request_id}`} />
-            <td>
-              <a href={chatAddress(row)} data-row>
-                <When at={row.ended_at} />
-              </a>
-            </td>
-            <td class="words" dir="auto">
-              {row.prompt}
-            </td>
-            <td class="words" dir="auto">
-              {row.answer}
-            </td>
-            <td class="whole">
-              <ModelName name={row.model} /> <span class="tag">version {row.step}</span>
-            </td>
-            <td class="number">{row.usage.completion_tokens}</td>
-            <td class="number">{latencyText(row)}</td>
-            <td>{row.owner}</td>
-          </tr>
-        )}
-      </PagedTable>
+      />
     </View>
   );
 }
 
+/** @param names names of models by id; a request may have named its model by the id */
+function columnsWith(names: ReadonlyMap<string, string>): readonly DataColumn<StoredChatCompletion>[] {
+  const modelOf = ({ model, model_id: id }: StoredChatCompletion) =>
+    model === id ? (names.get(id) ?? model) : model;
+  return [
+    {
+      name: "answered",
+      sort: ({ ended_at: at }) => at,
+      cell: (row) => (
+        <a href={chatAddress(row)} data-row>
+          <When at={row.ended_at} />
+        </a>
+      ),
+    },
+    {
+      name: "prompt",
+      class: "words",
+      isText: true,
+      sort: ({ prompt }) => prompt,
+      cell: ({ prompt }) => prompt,
+    },
+    {
+      name: "answer",
+      class: "words",
+      isText: true,
+      sort: ({ answer }) => answer,
+      cell: ({ answer }) => answer,
+    },
+    {
+      name: "model",
+      class: "whole",
+      sort: modelOf,
+      cell: (row) => (
+        <>
+          <ModelName name={modelOf(row)} /> <span class="tag">version {row.step}</span>
+        </>
+      ),
+    },
+    {
+      name: "tokens",
+      isNumber: true,
+      sort: ({ usage }) => usage.completion_tokens,
+      cell: ({ usage }) => usage.completion_tokens,
+    },
+    {
+      name: "duration",
+      isNumber: true,
+      sort: msOf,
+      cell: (row) => msText(msOf(row)),
+    },
+    {
+      name: "tokens/s",
+      isNumber: true,
+      isExtra: true,
+      sort: speedOf,
+      cell: (row) => shortNumber(speedOf(row) ?? NaN),
+    },
+    { name: "owner", sort: ({ owner }) => owner, cell: ({ owner }) => owner },
+    {
+      name: "ended by",
+      isExtra: true,
+      sort: ({ finish_reasons: [reason = ""] }) => reason,
+      cell: ({ finish_reasons: reasons }) => reasons.join(", "),
+    },
+  ];
+}
+
+/** Returns the full names of the newest 100 models, by id. */
+async function modelNames(hone: Hone, signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
+  const { data } = await hone.models.list({ limit: 100 }, { signal }).first();
+  return new Map(data.map(({ id, entity, project, name }) => [id, `${entity}/${project}/${name}`]));
+}
+
 function NoChats({ isFiltered }: { readonly isFiltered: boolean }) {
-  if (isFiltered) return <p class="muted">No recorded chats match these filters.</p>;
+  if (isFiltered) return <p class="muted">No recorded conversations match these filters.</p>;
   return (
     <Empty
-      icon="chats"
-      title="No recorded chats yet"
+      icon="conversations"
+      title="No recorded conversations yet"
       commands={[`npx hone chat <entity/project/model> "Hello" --url ${location.origin}`]}
     >
       Hone records each answer of a trained model, so that people can judge it and jobs can train on it.
@@ -117,14 +172,19 @@ function wholeChats(hone: Hone, rows: readonly StoredChatCompletion[]): Promise<
   );
 }
 
-/** Returns the time from the request to the end of the answer. */
-function latencyText({ started_at: start, ended_at: end }: StoredChatCompletion): string {
-  const ms = Date.parse(end) - Date.parse(start);
-  return ms < 10_000 ? `${ms.toLocaleString("en")} ms` : durationText(ms / 1000);
+/** Returns the time from the request to the end of the answer, in milliseconds. */
+function msOf({ started_at: start, ended_at: end }: StoredChatCompletion): number {
+  return Date.parse(end) - Date.parse(start);
+}
+
+/** Returns the tokens of the answer per second; null if the answer took less than a millisecond. */
+function speedOf(row: StoredChatCompletion): number | null {
+  const ms = msOf(row);
+  return ms <= 0 ? null : (1000 * row.usage.completion_tokens) / ms;
 }
 
 function chatAddress({ project_id: project, request_id: id }: StoredChatCompletion): string {
-  return addressOf("chats", [id], { project });
+  return addressOf("conversations", [id], { project });
 }
 
 function ChatFilters({
@@ -156,6 +216,7 @@ function ChatFilters({
       <FilterText name="model" label="Model" value={filters.model} />
       <FilterText name="project" label="Project" value={filters.project} />
       <FilterText name="request_id" label="Request" value={filters.request_id} />
+      <FilterText name="metadata" label="Metadata" value={filters.metadata} placeholder="name=value" />
     </FilterForm>
   );
 }

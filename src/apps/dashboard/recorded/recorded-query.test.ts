@@ -8,4 +8,6 @@ test("requests the page with the URL's filters and position, and ignores other p
   assert.deepEqual(filtersIn(query), { model: "p/a" });
   assert.deepEqual(askedPage(query), { model: "p/a", limit: 50, after: "17" });
   assert.deepEqual(askedPage(new URLSearchParams()), { limit: 50 });
+  const { metadata } = askedPage(new URLSearchParams({ metadata: "user=ann, note=a=b" }));
+  assert.deepEqual(metadata, { user: "ann", note: "a=b" });
 });

@@ -3,7 +3,16 @@ import type { RecordedFilter } from "../../client/calls/recording-calls.ts";
 import { filtersNamed } from "../components/filters.ts";
 
 /** Names of the filters, which are the same in the URL and in the API. */
-export const filterNames = ["model", "project", "feedback", "since", "until", "request_id", "text"] as const;
+export const filterNames = [
+  "model",
+  "project",
+  "feedback",
+  "since",
+  "until",
+  "request_id",
+  "metadata",
+  "text",
+] as const;
 export type FilterName = (typeof filterNames)[number];
 export type Filters = { readonly [Name in FilterName]?: string };
 
@@ -17,5 +26,15 @@ export function filtersIn(query: URLSearchParams): Filters {
 /** Returns the API query of a page: newest first, with the filters and the position in the URL's query. */
 export function askedPage(query: URLSearchParams): RecordedFilter {
   const after = query.get("after") ?? "";
-  return { ...filtersIn(query), limit: rowsPerPage, ...(after === "" ? {} : { after }) };
+  const { metadata = "", ...filters } = filtersIn(query);
+  const pairs = metadata.split(",").flatMap((pair) => {
+    const [name = "", ...value] = pair.split("=");
+    return name.trim() === "" ? [] : [[name.trim(), value.join("=").trim()]];
+  });
+  return {
+    ...filters,
+    limit: rowsPerPage,
+    ...(pairs.length > 0 && { metadata: Object.fromEntries(pairs) }),
+    ...(after === "" ? {} : { after }),
+  };
 }

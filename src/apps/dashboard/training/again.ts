@@ -41,16 +41,24 @@ const place = ["source", "source_id", "split", "step", "recorded_at", "group_ind
 const groupPlace = new Set([...place, "trajectory_count", "extra"]);
 const rowPlace = new Set([...place, "id", "index", "group_metadata", "group_metrics"]);
 
+/** Builds the trajectory group of a request from stored trajectories of the same group. */
+export function trajectoryGroup(rows: readonly Line[], group: Line = {}): object {
+  return { ...group, trajectories: rows.map((row) => without(row, rowPlace)) };
+}
+
 /** Builds the trajectory groups of a request from the exported groups and the exported trajectories. */
 export function jobGroups(groups: readonly Line[], rows: readonly Line[]): readonly object[] {
-  const without = (line: Line, names: ReadonlySet<string>): Line =>
-    Object.fromEntries(Object.entries(line).filter(([name]) => !names.has(name)));
-  return groups.map((group, index) => ({
-    ...without(group, groupPlace),
-    // In an export, `extra` contains the additional fields that the client gave to a group.
-    ...(group["extra"] as Line | undefined),
-    trajectories: rows.filter((row) => row["group_index"] === index).map((row) => without(row, rowPlace)),
-  }));
+  return groups.map((group, index) =>
+    trajectoryGroup(
+      rows.filter((row) => row["group_index"] === index),
+      // In an export, `extra` contains the additional fields that the client gave to a group.
+      { ...without(group, groupPlace), ...(group["extra"] as Line | undefined) },
+    ),
+  );
+}
+
+function without(line: Line, names: ReadonlySet<string>): Line {
+  return Object.fromEntries(Object.entries(line).filter(([name]) => !names.has(name)));
 }
 
 async function linesOf(hone: Hone, job: TrainingJob, format: "groups" | "jsonl"): Promise<readonly Line[]> {

@@ -4,10 +4,9 @@ import type { FeedbackJob, ModelObject } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { shortNumber } from "../components/numbers.ts";
 import { Facts, Shown, WideTable } from "../components/shown.tsx";
-import { addressOf, go } from "../router.ts";
-import { messageOf, useLoaded } from "../use-loaded.ts";
-import { SettingsFields } from "./settings-fields.tsx";
-import { settingsIn } from "./settings.ts";
+import { addressOf } from "../router.ts";
+import { useLoaded } from "../use-loaded.ts";
+import { JobForm, type Settings } from "./job-form.tsx";
 
 /** Rule of the form if the user chooses no stored rule. */
 const thumbs = { terms: [{ kind: "reaction", rewards: { "👍": 1, "👎": 0 } }] } as const;
@@ -19,8 +18,6 @@ export function FromFeedback({ hone, modelId }: { readonly hone: Hone; readonly 
 
 function FeedbackForm({ hone, model }: { readonly hone: Hone; readonly model: ModelObject }) {
   const [ruleId, setRuleId] = useState("");
-  const [isBusy, setIsBusy] = useState(false);
-  const [failure, setFailure] = useState<string | null>(null);
   const { entity, project } = model;
   const rules = useLoaded(
     async (signal) => (await hone.rules.list({ entity, project, limit: 100 }, { signal }).first()).data,
@@ -31,27 +28,17 @@ function FeedbackForm({ hone, model }: { readonly hone: Hone; readonly model: Mo
     (signal) => hone.jobs.createFromFeedback({ ...choice, dry_run: true }, { signal }),
     [hone, model.id, ruleId],
   );
-  const create = async (form: HTMLFormElement): Promise<void> => {
-    setIsBusy(true);
-    setFailure(null);
-    try {
-      const config = settingsIn(new FormData(form));
-      const { id } = await hone.jobs.createFromFeedback({ ...choice, experimental_config: config });
-      if (id !== null) return go(addressOf("jobs", [id]));
-      setFailure("There is no new feedback to train on.");
-    } catch (error) {
-      setFailure(messageOf(error));
-    }
-    setIsBusy(false);
+  const create = async (settings: Settings): Promise<string> => {
+    const { id } = await hone.jobs.createFromFeedback({ ...choice, experimental_config: settings });
+    if (id === null) throw new Error("There is no new feedback to train on.");
+    return id;
   };
   return (
-    <form
-      class="stacked"
-      aria-label="Training job"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void create(event.currentTarget);
-      }}
+    <JobForm
+      of="rl"
+      isReady={(preview.value?.counts.groups ?? 0) > 0}
+      create={create}
+      preview={<Shown loaded={preview}>{(job) => <Preview of={job} />}</Shown>}
     >
       <p>
         Trains{" "}
@@ -71,17 +58,7 @@ function FeedbackForm({ hone, model }: { readonly hone: Hone; readonly model: Mo
           ))}
         </select>
       </label>
-      <SettingsFields of="rl" values={{}} />
-      {failure !== null && (
-        <p class="failure" role="alert">
-          {failure}
-        </p>
-      )}
-      <button type="submit" disabled={isBusy || (preview.value?.counts.groups ?? 0) === 0}>
-        {isBusy ? "Creating the job …" : "Start the job"}
-      </button>
-      <Shown loaded={preview}>{(job) => <Preview of={job} />}</Shown>
-    </form>
+    </JobForm>
   );
 }
 

@@ -8,10 +8,13 @@ import { type Filters, filtersIn } from "./list-query.ts";
 export function TrajectoryFilters({
   filters,
   counts,
+  metrics,
   onChange,
 }: {
   readonly filters: Filters;
   readonly counts: readonly TrajectoryCount[];
+  /** Names of metrics, which the field for metrics offers. */
+  readonly metrics: readonly string[];
   readonly onChange: (filters: Filters) => void;
 }) {
   const splits = new Set([
@@ -50,6 +53,13 @@ export function TrajectoryFilters({
         step="any"
       />
       <FilterField name="reward_max" label="Reward to" type="number" value={filters.reward_max} step="any" />
+      <FilterText
+        name="metric"
+        label="Metrics"
+        value={filters.metric}
+        placeholder="speed>=0.5, right=1"
+        names={metrics}
+      />
       <FilterField
         name="recorded_from"
         label="Stored from"

@@ -1,67 +1,115 @@
 // Table of stored trajectories: prompt, answer, reward, and the metrics that most rows have.
 import type { TrajectoryOutline } from "../../client/api.ts";
-import { When, WideTable } from "../components/shown.tsx";
+import type { Hone } from "../../client/hone.ts";
+import { When } from "../components/shown.tsx";
+import { type DataColumn, DataTable } from "../components/tables/data-table.tsx";
+import { useSelection } from "../components/tables/selection.tsx";
+import { addressOf } from "../router.ts";
 import { metricColumns } from "./list-query.ts";
 import { metricText } from "./metric-text.ts";
+import { TrajectoryActions } from "./trajectory-actions.tsx";
 
-const metricColumnsMax = 4;
+/** Maximum number of metrics, and number of those that are shown by default. */
+const [metricsMax, metricsShown] = [40, 4];
 
 export function TrajectoryTable({
+  hone,
+  modelId,
   rows,
-  addressOf,
 }: {
+  readonly hone: Hone;
+  readonly modelId: string;
   readonly rows: readonly TrajectoryOutline[];
-  readonly addressOf: (id: string) => string;
 }) {
-  const metrics = metricColumns(rows, metricColumnsMax);
+  const selection = useSelection<TrajectoryOutline>(({ id }) => id);
   return (
-    <WideTable label="Trajectories">
-      <thead>
-        <tr>
-          <Column title="#" isNumber />
-          <Column title="reward" isNumber />
-          <Column title="prompt" />
-          <Column title="answer" />
-          {metrics.map((name) => (
-            <Column key={name} title={name} isNumber isMetric />
-          ))}
-          <Column title="tokens" isNumber />
-          <Column title="source" />
-          <Column title="stored" />
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map((row) => (
-          <tr key={row.id}>
-            <td class="number">
-              <a href={addressOf(row.id)} data-row>
-                {row.id}
-              </a>
-            </td>
-            <td class="number">{metricText(row.reward)}</td>
-            <td class="words" dir="auto">
-              {row.prompt}
-            </td>
-            <td class="words" dir="auto">
-              {row.answer}
-            </td>
-            {metrics.map((name) => (
-              <td key={name} class="number">
-                {metricText(row.metrics[name])}
-              </td>
-            ))}
-            <td class="number">{row.token_count === 0 ? "" : row.token_count}</td>
-            <td class="brief" title={sourceText(row)}>
-              {sourceText(row)}
-            </td>
-            <td>
-              <When at={row.recorded_at} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </WideTable>
+    <DataTable
+      label="Trajectories"
+      columns={columnsOf(rows, modelId)}
+      rows={rows}
+      idOf={({ id }) => id}
+      nameOf={({ id }) => `trajectory ${id}`}
+      selection={selection}
+      toolbar={(selected) => <TrajectoryActions hone={hone} modelId={modelId} rows={selected} />}
+    />
   );
+}
+
+function columnsOf(
+  rows: readonly TrajectoryOutline[],
+  modelId: string,
+): readonly DataColumn<TrajectoryOutline>[] {
+  return [
+    {
+      name: "#",
+      isNumber: true,
+      sort: ({ id }) => Number(id),
+      cell: ({ id }) => (
+        <a href={addressOf("trajectories", [modelId, id])} data-row>
+          {id}
+        </a>
+      ),
+    },
+    {
+      name: "reward",
+      isNumber: true,
+      sort: ({ reward }) => reward,
+      cell: ({ reward }) => metricText(reward),
+    },
+    {
+      name: "prompt",
+      class: "words",
+      isText: true,
+      sort: ({ prompt }) => prompt,
+      cell: ({ prompt }) => prompt,
+    },
+    {
+      name: "answer",
+      class: "words",
+      isText: true,
+      sort: ({ answer }) => answer,
+      cell: ({ answer }) => answer,
+    },
+    ...metricColumns(rows, metricsMax).map((name, index): DataColumn<TrajectoryOutline> => ({
+      name,
+      title: name,
+      isNumber: true,
+      isExtra: index >= metricsShown,
+      sort: ({ metrics }) => (metrics[name] === undefined ? null : Number(metrics[name])),
+      cell: ({ metrics }) => metricText(metrics[name]),
+    })),
+    {
+      name: "tokens",
+      isNumber: true,
+      sort: ({ token_count: count }) => count,
+      cell: ({ token_count: count }) => (count === 0 ? "" : count),
+    },
+    {
+      name: "source",
+      class: "brief",
+      sort: sourceText,
+      cell: (row) => <span title={sourceText(row)}>{sourceText(row)}</span>,
+    },
+    {
+      name: "stored",
+      sort: ({ recorded_at: at }) => at,
+      cell: ({ recorded_at: at }) => <When at={at} />,
+    },
+    {
+      name: "group",
+      isNumber: true,
+      isExtra: true,
+      sort: ({ group_index: group }) => group,
+      cell: ({ group_index: group }) => group + 1,
+    },
+    {
+      name: "answers",
+      isNumber: true,
+      isExtra: true,
+      sort: ({ reply_count: count }) => count,
+      cell: ({ reply_count: count }) => count,
+    },
+  ];
 }
 
 /** Describes the origin of a trajectory, such as `val, version 3`. */
@@ -72,20 +120,4 @@ export function sourceText({
 }: Pick<TrajectoryOutline, "source" | "split" | "step">): string {
   const from = source === "job" ? "training job" : split;
   return step === null ? from : `${from}, version ${step}`;
-}
-
-function Column({
-  title,
-  isNumber = false,
-  isMetric = false,
-}: {
-  readonly title: string;
-  readonly isNumber?: boolean;
-  readonly isMetric?: boolean;
-}) {
-  return (
-    <th scope="col" class={isNumber ? "number" : undefined} title={isMetric ? title : undefined}>
-      {title}
-    </th>
-  );
 }

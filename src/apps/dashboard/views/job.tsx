@@ -5,11 +5,13 @@ import type { TrainingJob } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { webPlatform } from "../../client/platform.ts";
 import { ChartBoard } from "../charts/chart-board.tsx";
+import { Failure } from "../components/forms/failure.tsx";
+import { useAction } from "../components/forms/use-action.ts";
 import { durationText } from "../components/numbers.ts";
 import { shortId } from "../components/short-id.ts";
 import { Facts, Shown, State, View, When } from "../components/shown.tsx";
 import { addressOf, go } from "../router.ts";
-import { useLoaded, messageOf } from "../use-loaded.ts";
+import { useLoaded } from "../use-loaded.ts";
 import { NotTrained } from "../jobs/job-data.tsx";
 import { JobSettings } from "../jobs/job-settings-list.tsx";
 import { queueSeconds } from "../jobs/job-settings.ts";
@@ -123,19 +125,7 @@ function Actions({
   readonly job: TrainingJob;
   readonly onChange: () => void;
 }) {
-  const [failure, setFailure] = useState<string | null>(null);
-  const [isBusy, setIsBusy] = useState(false);
-  const doing = async (action: () => Promise<void>): Promise<void> => {
-    setFailure(null);
-    setIsBusy(true);
-    try {
-      await action();
-    } catch (error) {
-      setFailure(messageOf(error));
-    } finally {
-      setIsBusy(false);
-    }
-  };
+  const { isBusy, failure, run } = useAction();
   const cancel = async (): Promise<void> => {
     if (!confirm("Cancel this job? Its training so far will be lost.")) return;
     await hone.jobs.cancel(job.id);
@@ -148,23 +138,19 @@ function Actions({
   const canRetry = job.state === "failed" || job.state === "cancelled";
   if (isFinished(job) && !canRetry) return null;
   return (
-    <p>
+    <div class="row-buttons">
       {!isFinished(job) && (
-        <button type="button" disabled={isBusy || job.cancel_requested} onClick={() => void doing(cancel)}>
+        <button type="button" disabled={isBusy || job.cancel_requested} onClick={() => run(cancel)}>
           {job.cancel_requested ? "Cancelling …" : "Cancel the job"}
         </button>
       )}
       {canRetry && (
-        <button type="button" disabled={isBusy} onClick={() => void doing(retry)}>
+        <button type="button" disabled={isBusy} onClick={() => run(retry)}>
           Retry
         </button>
       )}
-      {failure !== null && (
-        <span class="failure" role="alert">
-          {failure}
-        </span>
-      )}
-    </p>
+      <Failure of={failure} />
+    </div>
   );
 }
 

@@ -6,9 +6,16 @@ import { Empty } from "../components/empty.tsx";
 import { FilterChoice, FilterForm, FilterText } from "../components/filter-form.tsx";
 import { filledIn } from "../components/filters.ts";
 import { JobModel, JobReward } from "../components/tables/job-cells.tsx";
-import { listed, PagedTable } from "../components/paged-table.tsx";
+import { Icon } from "../components/icon.tsx";
+import { listed } from "../components/paged-table.tsx";
+import { SavedViews } from "../components/menus/saved-views-menu.tsx";
 import { shortId } from "../components/short-id.ts";
 import { State, View, When } from "../components/shown.tsx";
+import { DataList } from "../components/tables/data-list.tsx";
+import type { DataColumn } from "../components/tables/data-table.tsx";
+import { useSelection } from "../components/tables/selection.tsx";
+import { layoutIn } from "../components/tables/table-layout.ts";
+import { JobActions } from "../jobs/job-actions.tsx";
 import { jobsChanged, summary } from "../live.ts";
 import { addressOf, go, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
@@ -32,64 +39,133 @@ export function Jobs({ hone }: { readonly hone: Hone }) {
   const loaded = useLoaded(
     async (signal) =>
       listed(await hone.jobs.list({ ...filters, limit, ...(after !== "" && { after }) }, { signal }).first()),
-    [hone, query.toString(), jobsChanged.value],
+    [hone, JSON.stringify(filters), after, jobsChanged.value],
   );
+  const selection = useSelection<TrainingJob>(({ id }) => id);
   return (
-    <View title="Jobs" lead="Training jobs of all models, the newest first.">
-      <JobFilterForm filters={filters} onChange={(chosen) => go(addressOf("jobs", [], chosen))} />
-      <PagedTable
+    <View
+      title="Jobs"
+      lead="Training jobs of all models, the newest first."
+      actions={
+        <>
+          <SavedViews />
+          <a class="button primary" href={addressOf("train")}>
+            <Icon of="plus" /> New job
+          </a>
+        </>
+      }
+    >
+      <JobFilterForm
+        filters={filters}
+        onChange={(chosen) => go(addressOf("jobs", [], { ...chosen, ...layoutIn(query) }))}
+      />
+      <DataList
         loaded={loaded}
         label="Jobs"
-        columns={(jobs) => [
-          "model",
-          "job",
-          "kind",
-          "state",
-          ...jobRewardColumns(jobs).map((name) => ({ name, title: rewardTitles[name] })),
-          { number: "data" },
-          { number: "duration" },
-          "created",
-          { number: "version" },
-        ]}
+        columns={jobColumns}
+        idOf={({ id }) => id}
+        nameOf={({ id }) => `job ${shortId(id)}`}
+        selection={selection}
+        toolbar={(jobs) => (
+          <JobActions
+            hone={hone}
+            jobs={jobs}
+            onDone={() => {
+              selection.clear();
+              loaded.reload();
+            }}
+          />
+        )}
+        filters={filters}
         none={() =>
           Object.keys(filters).length === 0 ? <NoJobs /> : "No training jobs match these filters."
         }
-        first={after === "" ? null : addressOf("jobs", [], filters)}
-        nextOf={(last) => addressOf("jobs", [], { ...filters, after: last })}
-      >
-        {(job, _, jobs) => (
-          <tr key={job.id}>
-            <td class="model-name">
-              <a href={addressOf("models", [job.model_id])}>
-                <JobModel job={job} />
-              </a>
-            </td>
-            <td>
-              <a href={addressOf("jobs", [job.id])} title={job.id} data-row>
-                <code>{shortId(job.id)}</code>
-              </a>
-            </td>
-            <td>{job.kind}</td>
-            <td class="how-far">
-              <State of={job.state} />
-              <Progress job={job} />
-            </td>
-            {jobRewardColumns(jobs).map((name) => (
-              <td key={name} class="reward">
-                <JobReward job={job} metric={name} />
-              </td>
-            ))}
-            <td class="number">{itemsText(job)}</td>
-            <td class="number">{ranFor(job)}</td>
-            <td>
-              <When at={job.created_at} />
-            </td>
-            <td class="number">{job.result_step ?? "–"}</td>
-          </tr>
-        )}
-      </PagedTable>
+      />
     </View>
   );
+}
+
+function jobColumns(jobs: readonly TrainingJob[]): readonly DataColumn<TrainingJob>[] {
+  return [
+    {
+      name: "model",
+      class: "model-name",
+      sort: ({ model }) => model,
+      cell: (job) => (
+        <a href={addressOf("models", [job.model_id])}>
+          <JobModel job={job} />
+        </a>
+      ),
+    },
+    {
+      name: "job",
+      cell: ({ id }) => (
+        <a href={addressOf("jobs", [id])} title={id} data-row>
+          <code>{shortId(id)}</code>
+        </a>
+      ),
+    },
+    { name: "kind", sort: ({ kind }) => kind, cell: ({ kind }) => kind },
+    {
+      name: "state",
+      class: "how-far",
+      sort: ({ state }) => state,
+      cell: (job) => (
+        <>
+          <State of={job.state} />
+          <Progress job={job} />
+        </>
+      ),
+    },
+    ...jobRewardColumns(jobs).map((name): DataColumn<TrainingJob> => ({
+      name,
+      title: rewardTitles[name],
+      class: "reward",
+      sort: ({ rewards }) => {
+        const found = rewards.find(({ metric }) => metric === name);
+        return found?.after ?? found?.before ?? null;
+      },
+      cell: (job) => <JobReward job={job} metric={name} />,
+    })),
+    {
+      name: "data",
+      isNumber: true,
+      sort: ({ counts }) => counts?.trajectories ?? null,
+      cell: itemsText,
+    },
+    {
+      name: "duration",
+      isNumber: true,
+      sort: ({ duration_seconds: seconds }) => seconds,
+      cell: ranFor,
+    },
+    {
+      name: "created",
+      sort: ({ created_at: at }) => at,
+      cell: ({ created_at: at }) => <When at={at} />,
+    },
+    {
+      name: "version",
+      isNumber: true,
+      sort: ({ result_step: step }) => step,
+      cell: ({ result_step: step }) => step ?? "–",
+    },
+    ...["learning_rate", "batch_size"].map((name): DataColumn<TrainingJob> => ({
+      name,
+      title: "Setting of the job",
+      isNumber: true,
+      isExtra: true,
+      sort: (job) => settingOf(job, name),
+      cell: (job) => settingOf(job, name) ?? "–",
+    })),
+  ];
+}
+
+/** Returns a setting of a job that is a number; null if the job has no such setting. */
+function settingOf(job: TrainingJob, name: string): number | null {
+  const settings: object = job.experimental_config ?? job.config ?? job.preference_config ?? {};
+  const value: unknown = Object.entries(settings).find(([key]) => key === name)?.[1];
+  return typeof value === "number" ? value : null;
 }
 
 /** How far a running job is, or why a job waits or failed. The live summary is newer than the list. */

@@ -33,7 +33,7 @@ export function ModelView({ hone, id }: { readonly hone: Hone; readonly id: stri
             <p class="links">
               <a href={addressOf("jobs", [], { model: nameOf(value) })}>Jobs</a>
               <a href={addressOf("trajectories", [id])}>Trajectories</a>
-              <a href={addressOf("chats", [], { model: id })}>Chats</a>
+              <a href={addressOf("conversations", [], { model: id })}>Conversations</a>
               <a href={chatAddress(nameOf(value))}>Chat</a>
               <a href={chatAddress(nameOf(value), value.base_model)}>Compare with the base model</a>
               <a href={addressOf("train", [], { model: id })}>Train on a file</a>

@@ -1,12 +1,18 @@
 // View of the trained models, page by page, with the rewards of their newest versions.
-import type { TrainingJob } from "../../client/api.ts";
+import type { ModelObject, TrainingJob } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { Empty } from "../components/empty.tsx";
 import { ModelName } from "../components/tables/job-cells.tsx";
 import { shortNumber } from "../components/numbers.ts";
-import { listed, PagedTable } from "../components/paged-table.tsx";
+import { Icon } from "../components/icon.tsx";
+import { listed } from "../components/paged-table.tsx";
+import { SavedViews } from "../components/menus/saved-views-menu.tsx";
 import { View, When } from "../components/shown.tsx";
 import { Sparkline } from "../components/sparkline.tsx";
+import { BulkActions, BulkLink, idsOf } from "../components/tables/bulk-actions.tsx";
+import { DataList } from "../components/tables/data-list.tsx";
+import type { DataColumn } from "../components/tables/data-table.tsx";
+import { useSelection } from "../components/tables/selection.tsx";
 import { jobsChanged } from "../live.ts";
 import { addressOf, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
@@ -29,56 +35,91 @@ export function Models({ hone }: { readonly hone: Hone }) {
     [hone, jobsChanged.value],
   );
   const rewards = rewardsByModel(jobs.value ?? []);
+  const selection = useSelection<ModelObject>(({ id }) => id);
+  const remove = async (models: readonly ModelObject[]): Promise<void> => {
+    for (const { id } of models) await hone.models.delete(id);
+    selection.clear();
+    loaded.reload();
+  };
   return (
-    <View title="Models" lead="Models that were registered for training, the newest first.">
-      <PagedTable
+    <View
+      title="Models"
+      lead="Models that were registered for training, the newest first."
+      actions={<SavedViews />}
+    >
+      <DataList
         loaded={loaded}
         label="Models"
-        columns={[
-          "model",
-          "base",
-          { number: "reward", title: "Reward of the newest versions" },
-          "",
-          "newest job",
-          "registered",
-        ]}
+        columns={modelColumns(rewards, jobs.value ?? [])}
+        idOf={({ id }) => id}
+        nameOf={({ project, name }) => `${project}/${name}`}
+        selection={selection}
+        toolbar={(models) => (
+          <BulkActions rows={models} name="models" onDelete={() => remove(models)}>
+            <BulkLink to={addressOf("runs", [], { ids: idsOf(models) })} isOff={models.length < 2}>
+              <Icon of="compare" /> Compare
+            </BulkLink>
+            <BulkLink to={addressOf("train", [], { model: models[0]?.id ?? "" })} isOff={models.length !== 1}>
+              <Icon of="play" /> Train
+            </BulkLink>
+          </BulkActions>
+        )}
         none={() => <NoModels />}
-        first={after === "" ? null : addressOf("models")}
-        nextOf={(last) => addressOf("models", [], { after: last })}
-      >
-        {(model) => {
-          const values = rewards.get(model.id) ?? [];
-          const newest = jobs.value?.find((job) => job.model_id === model.id);
-          return (
-            <tr key={model.id}>
-              <td class="model-name">
-                <a href={addressOf("models", [model.id])} data-row>
-                  <ModelName name={`${model.entity}/${model.project}/${model.name}`} />
-                </a>
-              </td>
-              <td>{model.base_model}</td>
-              <td class="number">{values.length === 0 ? "–" : shortNumber(values.at(-1) ?? NaN)}</td>
-              <td>
-                <Sparkline values={values} />
-              </td>
-              <td>
-                {newest === undefined ? (
-                  "–"
-                ) : (
-                  <a href={addressOf("jobs", [newest.id])}>
-                    <When at={newest.created_at} />
-                  </a>
-                )}
-              </td>
-              <td>
-                <When at={model.created_at} />
-              </td>
-            </tr>
-          );
-        }}
-      </PagedTable>
+      />
     </View>
   );
+}
+
+function modelColumns(
+  rewards: ReadonlyMap<string, readonly number[]>,
+  jobs: readonly TrainingJob[],
+): readonly DataColumn<ModelObject>[] {
+  const newestOf = ({ id }: ModelObject) => jobs.find((job) => job.model_id === id);
+  const rewardOf = ({ id }: ModelObject) => rewards.get(id)?.at(-1) ?? null;
+  return [
+    {
+      name: "model",
+      class: "model-name",
+      sort: ({ name }) => name,
+      cell: (model) => (
+        <a href={addressOf("models", [model.id])} data-row>
+          <ModelName name={`${model.entity}/${model.project}/${model.name}`} />
+        </a>
+      ),
+    },
+    { name: "base", sort: ({ base_model: base }) => base, cell: ({ base_model: base }) => base },
+    {
+      name: "reward",
+      title: "Reward of the newest version",
+      isNumber: true,
+      sort: rewardOf,
+      cell: (model) => shortNumber(rewardOf(model) ?? NaN),
+    },
+    {
+      name: "rewards",
+      title: "Rewards of the newest versions",
+      cell: ({ id }) => <Sparkline values={rewards.get(id) ?? []} />,
+    },
+    {
+      name: "newest job",
+      sort: (model) => newestOf(model)?.created_at ?? null,
+      cell: (model) => {
+        const newest = newestOf(model);
+        return newest === undefined ? (
+          "–"
+        ) : (
+          <a href={addressOf("jobs", [newest.id])}>
+            <When at={newest.created_at} />
+          </a>
+        );
+      },
+    },
+    {
+      name: "registered",
+      sort: ({ created_at: at }) => at,
+      cell: ({ created_at: at }) => <When at={at} />,
+    },
+  ];
 }
 
 function NoModels() {

@@ -7,11 +7,10 @@ import { FromFeedback } from "../training/from-feedback.tsx";
 import { JobAgain } from "../training/job-again.tsx";
 import { estimate } from "../training/estimate.ts";
 import { RowPreview } from "../training/row-preview.tsx";
-import { SettingsFields } from "../training/settings-fields.tsx";
-import { settingsIn } from "../training/settings.ts";
+import { JobForm, type Settings } from "../training/job-form.tsx";
 import { type FileKind, fileKinds, readRows, type TrainingRows } from "../training/training-rows.ts";
-import { addressOf, go, place } from "../router.ts";
-import { messageOf, useLoaded } from "../use-loaded.ts";
+import { place } from "../router.ts";
+import { useLoaded } from "../use-loaded.ts";
 
 /** Maximum size of a file that the page reads; the command line uploads larger files. */
 const fileBytesMax = 64_000_000;
@@ -42,10 +41,6 @@ function FromFile({ hone, modelId }: { readonly hone: Hone; readonly modelId: st
   const [model, setModel] = useState(modelId);
   const [kind, setKind] = useState<FileKind>("sft");
   const [file, setFile] = useState<File | null>(null);
-  const [state, setState] = useState<{ readonly isBusy: boolean; readonly failure: string | null }>({
-    isBusy: false,
-    failure: null,
-  });
   const models = useLoaded(
     (signal) => hone.models.list({ limit: 100, order: "desc" }, { signal }).first(),
     [hone],
@@ -58,34 +53,26 @@ function FromFile({ hone, modelId }: { readonly hone: Hone; readonly modelId: st
       );
     return readRows(await file.text(), kind);
   }, [file, kind]);
-  const create = async (form: HTMLFormElement): Promise<void> => {
-    if (file === null) return;
-    setState({ isBusy: true, failure: null });
+  const create = async (config: Settings): Promise<string> => {
+    if (file === null) throw new Error("Choose a file.");
+    const uploaded = await hone.files.upload(file, file.name);
     try {
-      const uploaded = await hone.files.upload(file, file.name);
-      try {
-        const config = settingsIn(new FormData(form));
-        const job = await (kind === "sft"
-          ? hone.jobs.createSupervised({ model_id: model, training_data_url: uploaded.id, config })
-          : hone.jobs.createPreference({ model_id: model, file_id: uploaded.id, config }));
-        if (job.id !== null) go(addressOf("jobs", [job.id]));
-      } finally {
-        // The job has its own copy of the data.
-        await hone.files.delete(uploaded.id);
-      }
-    } catch (error) {
-      setState({ isBusy: false, failure: messageOf(error) });
+      const { id } = await (kind === "sft"
+        ? hone.jobs.createSupervised({ model_id: model, training_data_url: uploaded.id, config })
+        : hone.jobs.createPreference({ model_id: model, file_id: uploaded.id, config }));
+      return id;
+    } finally {
+      // The job has its own copy of the data.
+      await hone.files.delete(uploaded.id);
     }
   };
   const rows = read.value?.rows ?? [];
   return (
-    <form
-      class="stacked"
-      aria-label="Training job"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void create(event.currentTarget);
-      }}
+    <JobForm
+      of="file"
+      isReady={rows.length > 0}
+      create={create}
+      preview={rows.length > 0 && <RowPreview rows={rows} kind={kind} />}
     >
       <div class="fields">
         <label>
@@ -122,19 +109,9 @@ function FromFile({ hone, modelId }: { readonly hone: Hone; readonly modelId: st
           />
         </label>
       </div>
-      <SettingsFields of="file" values={{}} />
       <Shown loaded={read}>{(found) => found !== null && <Faults of={found} />}</Shown>
       {rows.length > 0 && model !== "" && <Size hone={hone} modelId={model} rows={rows} kind={kind} />}
-      {state.failure !== null && (
-        <p class="failure" role="alert">
-          {state.failure}
-        </p>
-      )}
-      <button type="submit" disabled={state.isBusy || rows.length === 0}>
-        {state.isBusy ? "Creating the job …" : "Start the job"}
-      </button>
-      {rows.length > 0 && <RowPreview rows={rows} kind={kind} />}
-    </form>
+    </JobForm>
   );
 }
 

@@ -3,13 +3,17 @@ import type { TrajectoryCount, TrajectoryOutline } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { firstFound } from "../components/filters.ts";
 import { shortNumber } from "../components/numbers.ts";
+import { SavedViews } from "../components/menus/saved-views-menu.tsx";
 import { Shown, View } from "../components/shown.tsx";
-import { askedPage, type Filters, filtersIn, isCounted } from "../trajectories/list-query.ts";
+import { layoutIn } from "../components/tables/table-layout.ts";
+import { askedPage, type Filters, filtersIn, isCounted, metricColumns } from "../trajectories/list-query.ts";
 import { TrajectoryFilters } from "../trajectories/trajectory-filters.tsx";
 import { TrajectoryTable } from "../trajectories/trajectory-table.tsx";
 import { addressOf, go, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
 
+/** Maximum number of metrics that the filter offers. */
+const metricsMax = 40;
 /** Interval in milliseconds at which the newest page is reloaded. */
 const everyMs = 10_000;
 
@@ -24,22 +28,23 @@ export function Trajectories({ hone, modelId }: { readonly hone: Hone; readonly 
   );
   const page = useLoaded(
     (signal) => readPage(hone, modelId, query, signal),
-    [hone, modelId, query.toString()],
+    [hone, modelId, JSON.stringify(askedPage(query))],
     // A search takes seconds, so the page does not repeat it.
     isNewest && filters.text === undefined ? everyMs : null,
   );
   const title = model.value === null ? "Trajectories" : `Trajectories of ${model.value.name}`;
   const addressWith = (more: Readonly<Record<string, string>>): string =>
-    addressOf("trajectories", [modelId], { ...filters, ...more });
+    addressOf("trajectories", [modelId], { ...filters, ...layoutIn(query), ...more });
   return (
-    <View title={title}>
+    <View title={title} actions={<SavedViews />}>
       <p class="links">
         <a href={addressOf("models", [modelId])}>Model</a>
       </p>
       <TrajectoryFilters
         filters={filters}
         counts={counts.value ?? []}
-        onChange={(chosen) => go(addressOf("trajectories", [modelId], chosen))}
+        metrics={metricColumns(page.value?.rows ?? [], metricsMax).map((name) => `${name}>=`)}
+        onChange={(chosen) => go(addressOf("trajectories", [modelId], { ...chosen, ...layoutIn(query) }))}
       />
       <Shown loaded={counts}>{(kinds) => <CountLine counts={kinds} filters={filters} />}</Shown>
       <Shown loaded={page}>
@@ -52,7 +57,7 @@ export function Trajectories({ hone, modelId }: { readonly hone: Hone; readonly 
                   : "No matches so far; more trajectories remain to be searched."}
               </p>
             ) : (
-              <TrajectoryTable rows={rows} addressOf={(id) => addressOf("trajectories", [modelId, id])} />
+              <TrajectoryTable hone={hone} modelId={modelId} rows={rows} />
             )}
             <nav class="pager" aria-label="Pages">
               {!isNewest && <a href={addressWith({})}>Newest</a>}

@@ -78,7 +78,7 @@ function Turns({ trajectory }: { readonly trajectory: StoredTrajectory }) {
       {hasTokens && <LevelLegend />}
       {branches.map(({ name, turns, toolNames }) => (
         <section key={name} aria-label={name}>
-          {branches.length > 1 && <h2>{name}</h2>}
+          <h2 class={branches.length > 1 ? undefined : "hidden"}>{name}</h2>
           <TurnList turns={turns} toolNames={toolNames} />
           {turns.length === 0 && <p class="muted">This conversation has no messages.</p>}
         </section>

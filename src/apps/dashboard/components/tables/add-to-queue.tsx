@@ -37,7 +37,7 @@ export function AddToQueue({
       <select
         aria-label="Add to queue"
         disabled={isOff}
-        title={projects.size > 1 ? "The selected chats belong to several projects." : undefined}
+        title={projects.size > 1 ? "The selected conversations belong to several projects." : undefined}
         value=""
         onChange={({ currentTarget }) => {
           const { value } = currentTarget;

@@ -56,3 +56,29 @@ export function BulkActions({
     </div>
   );
 }
+
+/** A link that acts on the selected rows; a disabled button while it has no use for them. */
+export function BulkLink({
+  to,
+  isOff,
+  children,
+}: {
+  readonly to: string;
+  readonly isOff: boolean;
+  readonly children: ComponentChildren;
+}) {
+  return isOff ? (
+    <button type="button" disabled>
+      {children}
+    </button>
+  ) : (
+    <a class="button" href={to}>
+      {children}
+    </a>
+  );
+}
+
+/** Returns the ids of rows as a parameter of a URL. */
+export function idsOf(rows: readonly { readonly id: string }[]): string {
+  return rows.map(({ id }) => id).join();
+}

@@ -42,7 +42,7 @@ export function checkWordSearch(makeStorage: MakeStorage): void {
     await trajectories.append(sampleLog("a", { groups }), () => ({}));
     const ofJob = [groupOf("first"), groupOf("a zebra of the job")];
     await jobs.create(sampleJob("j", "m"), groupLines(ofJob), null, { outlines: groupOutlines(ofJob) });
-    const nothing = { source: null, split: null, step: null, rewardMin: null, rewardMax: null };
+    const nothing = { source: null, split: null, step: null, rewardMin: null, rewardMax: null, metrics: [] };
     const filter = { ...nothing, recordedFrom: null, recordedBefore: null };
     const { items } = await trajectories.listOutlines("m", filter, all);
     const found = async (...words: readonly string[]) => [

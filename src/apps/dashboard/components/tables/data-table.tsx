@@ -1,0 +1,160 @@
+// Table whose columns the user can sort and hide. The URL contains both choices. It sorts the rows of the shown page.
+import type { ComponentChildren } from "preact";
+import { Menu } from "../menus/menu.tsx";
+import { WideTable } from "../shown.tsx";
+import { place, replaceQuery } from "../../router.ts";
+import { SelectAll, SelectCell, type Selection } from "./selection.tsx";
+import {
+  changedColumns,
+  directionOf,
+  layoutIn,
+  nextSort,
+  sortedRows,
+  toggledColumns,
+} from "./table-layout.ts";
+
+export interface DataColumn<Row> {
+  readonly name: string;
+  /** Tooltip of the heading. Names of metrics have one, and keep their lower case. */
+  readonly title?: string | undefined;
+  readonly isNumber?: boolean;
+  /** Class of the column's cells. */
+  readonly class?: string;
+  /** True if the cells contain texts of users, in any direction of writing. */
+  readonly isText?: boolean;
+  readonly cell: (row: Row) => ComponentChildren;
+  /** True if the column is hidden until the user adds it. */
+  readonly isExtra?: boolean;
+  /** Returns the value by which rows are sorted; absent if the column cannot be sorted. */
+  readonly sort?: (row: Row) => number | string | null;
+}
+
+export interface DataTableProperties<Row> {
+  /** Name of the table for screen readers. */
+  readonly label: string;
+  readonly columns: readonly DataColumn<Row>[];
+  readonly rows: readonly Row[];
+  readonly idOf: (row: Row) => string;
+  /** Selected rows. The table then has a first column of checkboxes. */
+  readonly selection?: Selection<Row>;
+  /** Returns the name of a row for screen readers. */
+  readonly nameOf?: (row: Row) => string;
+  /** Returns the actions on the selected rows. */
+  readonly toolbar?: (selected: readonly Row[]) => ComponentChildren;
+}
+
+export function DataTable<Row>({
+  label,
+  columns,
+  rows,
+  idOf,
+  selection,
+  nameOf = idOf,
+  toolbar,
+}: DataTableProperties<Row>) {
+  const layout = layoutIn(place.value.query);
+  const changed = changedColumns(layout);
+  const shown = columns.filter(({ name, isExtra = false }) => isExtra === changed.includes(name));
+  const sorting = columns.find(({ name }) => directionOf(layout, name) !== null);
+  const direction = sorting === undefined ? null : directionOf(layout, sorting.name);
+  const sorted =
+    sorting?.sort === undefined || direction === null ? rows : sortedRows(rows, sorting.sort, direction);
+  return (
+    <>
+      <div class="table-tools">
+        {selection !== undefined && toolbar?.(selection.among(rows))}
+        <ColumnMenu columns={columns} shown={shown} />
+      </div>
+      <WideTable label={label}>
+        <thead>
+          <tr>
+            {selection !== undefined && (
+              <th class="select">
+                <SelectAll rows={rows} selection={selection} />
+              </th>
+            )}
+            {shown.map((column) => (
+              <Heading key={column.name} column={column} />
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {sorted.map((row) => (
+            <tr key={idOf(row)}>
+              {selection !== undefined && <SelectCell row={row} selection={selection} label={nameOf(row)} />}
+              {shown.map(({ name, isNumber = false, class: named = "", isText = false, cell }) => (
+                <td
+                  key={name}
+                  class={[isNumber && "number", named].filter(Boolean).join(" ") || undefined}
+                  dir={isText ? "auto" : undefined}
+                >
+                  {cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </WideTable>
+    </>
+  );
+}
+
+function Heading<Row>({ column: { name, title, isNumber, sort } }: { readonly column: DataColumn<Row> }) {
+  const layout = layoutIn(place.value.query);
+  const direction = directionOf(layout, name);
+  const onClick = (): void =>
+    replaceQuery((query) => {
+      const next = nextSort(layout, name);
+      if (next === null) query.delete("sort");
+      else query.set("sort", next);
+    });
+  return (
+    <th
+      scope="col"
+      class={isNumber ? "number" : undefined}
+      title={title}
+      aria-sort={sort === undefined ? undefined : (direction ?? "none")}
+    >
+      {sort === undefined ? (
+        name
+      ) : (
+        <button type="button" class={direction === null ? "sort" : `sort ${direction}`} onClick={onClick}>
+          {name}
+        </button>
+      )}
+    </th>
+  );
+}
+
+function ColumnMenu<Row>({
+  columns,
+  shown,
+}: {
+  readonly columns: readonly DataColumn<Row>[];
+  readonly shown: readonly DataColumn<Row>[];
+}) {
+  const toggle = (name: string): void =>
+    replaceQuery((query) => {
+      const next = toggledColumns(layoutIn(query), name);
+      if (next === null) query.delete("columns");
+      else query.set("columns", next);
+    });
+  return (
+    <Menu label="Columns">
+      {columns.map((column) => {
+        const isShown = shown.includes(column);
+        return (
+          <label key={column.name} class="check">
+            <input
+              type="checkbox"
+              checked={isShown}
+              disabled={isShown && shown.length === 1}
+              onChange={() => toggle(column.name)}
+            />
+            {column.name}
+          </label>
+        );
+      })}
+    </Menu>
+  );
+}

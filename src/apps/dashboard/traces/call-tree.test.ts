@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { barsOf, callName, durationMs, treeRows } from "./call-tree.ts";
+
+const at = (ms: number): string => new Date(1_795_998_899_000 + ms).toISOString();
+const call = (id: string, parent_id: string | null, from: number, to: number | null) => ({
+  id,
+  parent_id,
+  op_name: id,
+  display_name: null,
+  started_at: at(from),
+  ended_at: to === null ? null : at(to),
+});
+
+test("each parent comes before its children, and siblings are in the order of their start", () => {
+  const calls = [
+    call("b", "a", 50, 60),
+    call("d", "c", 12, 20),
+    call("a", null, 0, 100),
+    call("c", "a", 10, 40),
+  ];
+  const rows = treeRows(calls).map(({ call: { id }, depth }) => [id, depth]);
+  assert.deepEqual(rows, [
+    ["a", 0],
+    ["c", 1],
+    ["d", 2],
+    ["b", 1],
+  ]);
+});
+
+test("a call whose parent was not stored is shown as a root", () => {
+  assert.deepEqual(
+    treeRows([call("a", "lost", 0, 1)]).map(({ depth }) => depth),
+    [0],
+  );
+});
+
+test("a trace of ten thousand nested calls is no problem", () => {
+  const calls = Array.from({ length: 10_000 }, (_, index) =>
+    call(String(index), index === 0 ? null : String(index - 1), index, null),
+  );
+  assert.equal(treeRows(calls).at(-1)?.depth, 9999);
+});
+
+test("a bar shows when a call ran within its trace; a running call lasts until the end", () => {
+  const calls = [call("a", null, 0, 200), call("b", "a", 50, 100), call("c", "a", 150, null)];
+  const barOf = barsOf(calls);
+  assert.deepEqual(calls.map(barOf), [
+    { start: 0, length: 100 },
+    { start: 25, length: 25 },
+    { start: 75, length: 25 },
+  ]);
+  assert.deepEqual(calls.map(durationMs), [200, 50, null]);
+});
+
+test("names a call as its client does, or by the name of its op", () => {
+  const named = (op_name: string, display_name: string | null = null) =>
+    callName({ ...call("a", null, 0, 1), op_name, display_name });
+  assert.equal(named("weave:///acme/p/op/answer:3f2a"), "answer");
+  assert.equal(named("openai.chat"), "openai.chat");
+  assert.equal(named("weave:///acme/p/op/answer:*", "Answer"), "Answer");
+});

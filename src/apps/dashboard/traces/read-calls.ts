@@ -1,0 +1,23 @@
+// Reads recorded calls, such as those of Weave's clients and of OpenTelemetry's exporters.
+import type { WeaveCall } from "../../client/api.ts";
+import type { BodyOf } from "../../client/calls/calls.ts";
+import type { Hone } from "../../client/hone.ts";
+
+type CallsQuery = BodyOf<"POST /calls/stream_query">;
+
+/** Fields of a call that a tree or a table shows, without its output, which can be large. */
+export const outlineColumns = ["display_name", "parent_id", "started_at", "ended_at", "exception"];
+
+export async function readCalls(
+  hone: Hone,
+  query: CallsQuery,
+  signal: AbortSignal,
+): Promise<readonly WeaveCall[]> {
+  const bytes = await hone.bytes("POST /calls/stream_query", { body: query }, { isRepeatable: true, signal });
+  const decoder = new TextDecoder();
+  const parts: string[] = [];
+  for await (const piece of bytes) parts.push(decoder.decode(piece, { stream: true }));
+  const lines = (parts.join("") + decoder.decode()).split("\n").filter((line) => line !== "");
+  // Safe cast: the API document describes the lines as calls, but has no type for answers of several lines.
+  return lines.map((line) => JSON.parse(line) as WeaveCall);
+}

@@ -1,0 +1,52 @@
+// Form that creates a training job: fields of the caller, the settings that the page offers, and the button that starts
+// the job and opens its view.
+import type { ComponentChildren } from "preact";
+import { Failure } from "../components/forms/failure.tsx";
+import { useAction } from "../components/forms/use-action.ts";
+import { addressOf, go } from "../router.ts";
+import { SettingsFields } from "./settings-fields.tsx";
+import { settingsIn, type SettingName } from "./settings.ts";
+
+export type Settings = Readonly<Partial<Record<SettingName, number>>>;
+
+export function JobForm({
+  of,
+  values = {},
+  isReady = true,
+  create,
+  preview,
+  children,
+}: {
+  /** Data of the job: a file or trajectories. */
+  readonly of: "file" | "rl";
+  /** Settings that the form shows when it opens. */
+  readonly values?: Readonly<Partial<Record<SettingName, string>>>;
+  readonly isReady?: boolean;
+  /** Creates the job with the form's settings, and returns its id. */
+  readonly create: (settings: Settings) => Promise<string>;
+  /** The job's data, shown below the button. */
+  readonly preview?: ComponentChildren;
+  /** Fields above the settings. */
+  readonly children: ComponentChildren;
+}) {
+  const { isBusy, failure, run } = useAction();
+  return (
+    <form
+      class="stacked"
+      aria-label="Training job"
+      onSubmit={(event) => {
+        event.preventDefault();
+        const settings = settingsIn(new FormData(event.currentTarget));
+        run(async () => go(addressOf("jobs", [await create(settings)])));
+      }}
+    >
+      {children}
+      <SettingsFields of={of} values={values} />
+      <Failure of={failure} />
+      <button type="submit" disabled={isBusy || !isReady}>
+        {isBusy ? "Creating the job …" : "Start the job"}
+      </button>
+      {preview}
+    </form>
+  );
+}
