@@ -55,7 +55,8 @@ const entries = [...new Set(["apps/cli/main.js", ...startedModules()])].map((nam
   join(builtFolder, name),
 );
 const names = entries.map((entry) => basename(entry));
-if (new Set(names).size < names.length) throw new Error(`two of these have one name: ${names.join(", ")}`);
+if (new Set(names).size < names.length)
+  throw new Error(`two modules to bundle have the same name: ${names.join(", ")}`);
 rmSync(bundleFolder, { recursive: true, force: true });
 const { metafile } = await build({
   absWorkingDir: root,
@@ -127,7 +128,7 @@ function sideBySide({ path }) {
 function withMovedFile(path, { spelled, moved }) {
   const text = readFileSync(path, "utf8");
   if (!text.includes(spelled))
-    throw new Error(`${path} has no ${spelled} any more: say how it finds its files.`);
+    throw new Error(`${path} does not contain ${spelled}. Update movedFiles in scripts/bundle.js.`);
   return { contents: text.replace(spelled, () => moved) };
 }
 

@@ -12,7 +12,7 @@ const places = [
 
 /** Message that says how to install a Chromium. */
 export const chromiumCure =
-  "Install a Chromium (Debian: apt-get install chromium), or say where it is in CHROMIUM.";
+  "Install a Chromium (Debian: apt-get install chromium), or set CHROMIUM to its path.";
 
 /** Returns the path of a Chromium; undefined if none is installed. */
 export function findChromium() {

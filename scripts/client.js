@@ -39,7 +39,7 @@ async function buildClient() {
     ],
     { cwd: root, stdio: ["ignore", "inherit", "inherit"] },
   );
-  if (status !== 0) throw new Error("the client's types cannot be built");
+  if (status !== 0) throw new Error("tsc cannot build the types of the client");
   for (const name of readdirSync(clientFolder, { recursive: true }).filter((one) => one.endsWith(".d.ts")))
     mend(join(clientFolder, name));
 }

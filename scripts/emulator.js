@@ -5,7 +5,7 @@ const places = [process.env.EMULATOR, "/usr/bin/qemu-x86_64"];
 
 /** Message that says how to install the emulator. */
 export const emulatorCure =
-  "Install QEMU's user mode (Debian: apt-get install qemu-user), or say where qemu-x86_64 is in EMULATOR.";
+  "Install QEMU's user mode (Debian: apt-get install qemu-user), or set EMULATOR to the path of qemu-x86_64.";
 
 /**
  * Returns the path of the emulator; undefined if it is missing, or on systems other than Linux on x86-64, because the

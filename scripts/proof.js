@@ -15,17 +15,17 @@ import { root, say, setUp } from "./setup.js";
 import { built, environment, testFiles, wantPostgres } from "./test-files.js";
 
 const help = `Usage: npm run proof -- [name ...] [options]
-Runs the tests that search with other seeds each round; names choose the files whose path holds one of them.
+Runs the randomized tests in rounds, each with another seed. Names select the test files whose path contains a name.
 
-  --seed <n>     the seed of the first round, 1 to 2147483647 (drawn, and said)
-  --minutes <n>  ends after so long (20); what is under way then is ended, and does not count
-  --rounds <n>   runs each file so often at most (as often as there is time)
-  --times <n>    how many times the sample of \`npm test\` a round tries (4)
-  --go-on        goes on after a failure
-  --list         lists the files
-  --help         prints this
+  --seed <n>     seed of the first round, 1 to 2147483647 (default: random; the proof prints it)
+  --minutes <n>  time limit (default: 20); rounds that run at the limit are stopped and not counted
+  --rounds <n>   maximum number of rounds per file (default: unlimited)
+  --times <n>    number of cases in a round, as a multiple of the sample in \`npm test\` (default: 4)
+  --go-on        continue after a failure
+  --list         print the files
+  --help         print this text
 
-Ends with status 1 where something failed, at once unless told to go on, or where no round came to its end.
+Exits with status 1 if a round failed, or if no round finished. Without --go-on, the first failure stops the proof.
 `;
 
 /** Distance between the seeds of two rounds. No file uses as many seeds in a round, so rounds do not overlap. */
@@ -56,7 +56,7 @@ const files = testFiles(positionals).filter(
   (file) => file !== hardlySearches && /testing\/search\.ts"/.test(readFileSync(join(root, file), "utf8")),
 );
 if (files.length === 0) {
-  say(`no test that searches matches ${positionals.join(", ")}; --list lists them`);
+  say(`no path of a randomized test contains ${positionals.join(" or ")}; --list prints the paths`);
   process.exit(1);
 }
 if (values.list) {
@@ -91,7 +91,7 @@ for (const signal of ["SIGINT", "SIGTERM"]) {
   });
 }
 await Promise.all(Array.from({ length: availableParallelism() }, work));
-print(`${tried} rounds held, ${failed} failed, ${cut} were ended by the time; seed ${firstSeed}`);
+print(`${tried} rounds passed, ${failed} failed, ${cut} were stopped at the time limit; seed ${firstSeed}`);
 process.exit(failed === 0 && tried > 0 ? 0 : 1);
 
 /** Yields rounds: each file once in random order with the first seed, then again with the next seed, and so on. */
@@ -137,15 +137,15 @@ async function run({ file, seed }) {
   const described = `${file}, seed ${seed}, ${seconds} s`;
   if (child.isEnded) {
     cut += 1;
-    print(`ended  ${described}`);
+    print(`stopped ${described}`);
   } else if (status === 0) {
     tried += 1;
-    print(`held   ${described}`);
+    print(`passed  ${described}`);
   } else {
     failed += 1;
     if (!values["go-on"]) endAll();
-    print(`FAILED ${described}\n${output}`);
-    print(`again: npm run proof -- ${file} --seed ${seed} --times ${times} --rounds 1`);
+    print(`FAILED  ${described}\n${output}`);
+    print(`to repeat it: npm run proof -- ${file} --seed ${seed} --times ${times} --rounds 1`);
   }
 }
 

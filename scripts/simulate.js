@@ -9,17 +9,17 @@ import { parseArgs } from "node:util";
 import { root, say, setUp } from "./setup.js";
 
 const help = `Usage: npm run simulate -- [options]
-Runs simulated worlds of the durable core, each made and repeated by its seed.
+Runs simulated worlds of the durable core. The seed of a world determines everything that happens in it.
 
-  --seeds <n>      how many (1000)
-  --from <n>       the first seed (1)
-  --seed <n>       this one alone
-  --trace          of one seed: prints all that happened, and what clients asked and were told
-  --processes <n>  how many run beside each other (one a processor)
-  --json           prints one line of JSON for each seed that did not hold, and one at the end
-  --help           prints this
+  --seeds <n>      number of worlds (default: 1000)
+  --from <n>       first seed (default: 1)
+  --seed <n>       run only the world of this seed
+  --trace          with --seed: print each event, request and answer
+  --processes <n>  number of processes (default: one per processor)
+  --json           print one line of JSON for each world that broke a rule, and one for the totals
+  --help           print this text
 
-Ends with status 1 where a seed did not hold, or did not come to its end.
+Exits with status 1 if a world broke a rule or did not finish.
 `;
 
 const seedMax = 2_147_483_647;
@@ -44,7 +44,8 @@ if (values.help) {
 const from = values.seed === undefined ? numberOf("from", seedMax) : numberOf("seed", seedMax);
 const seedCount = values.seed === undefined ? numberOf("seeds", 10_000_000) : 1;
 const processCount = numberOf("processes", 1024);
-if (values.trace && seedCount > 1) refuse("--trace is of one seed: say which with --seed.");
+if (values.trace && seedCount > 1)
+  refuse("--trace needs --seed, because it prints the history of one world.");
 setUp();
 
 const startMs = performance.now();
@@ -60,8 +61,8 @@ else {
   print(`faults: ${faults.join(", ")}`);
   print(
     total.failed.length === 0
-      ? "all held"
-      : `${total.failed.length} did not hold: ${total.failed.join(", ")}`,
+      ? "no world broke a rule"
+      : `${total.failed.length} broke a rule: seeds ${total.failed.join(", ")}`,
   );
 }
 process.exit(total.failed.length === 0 && total.seeds === seedCount ? 0 : 1);
@@ -90,24 +91,25 @@ async function run(first, count) {
     else take(JSON.parse(line));
   }
   const status = await ended;
-  if (status !== 0) say(`the process of seeds ${first} to ${first + count - 1} ended with ${status}`);
+  if (status !== 0)
+    say(`the process for seeds ${first} to ${first + count - 1} exited with status ${status}`);
 }
 
 /** Updates the totals from a line that a child process printed: a seed that broke a rule, or the sums of a batch. */
-function take(told) {
-  if (told.violations !== undefined) {
-    total.failed.push(told.seed);
-    if (values.json) print(JSON.stringify(told));
+function take(result) {
+  if (result.violations !== undefined) {
+    total.failed.push(result.seed);
+    if (values.json) print(JSON.stringify(result));
     else {
-      print(`seed ${told.seed}:\n${told.violations.map((line) => `  ${line}\n`).join("")}`);
-      print(`again: npm run simulate -- --seed ${told.seed} --trace`);
+      print(`seed ${result.seed}:\n${result.violations.map((line) => `  ${line}\n`).join("")}`);
+      print(`to repeat it: npm run simulate -- --seed ${result.seed} --trace`);
     }
     return;
   }
-  total.seeds += told.count;
-  total.operations += told.operations;
-  total.events += told.events;
-  for (const [kind, count] of Object.entries(told.faults))
+  total.seeds += result.count;
+  total.operations += result.operations;
+  total.events += result.events;
+  for (const [kind, count] of Object.entries(result.faults))
     total.faults[kind] = (total.faults[kind] ?? 0) + count;
 }
 

@@ -17,7 +17,7 @@ const watch = `
     timers.delete(id);
     if (name === undefined) return;
     timers.set(id, setTimeout(() => {
-      writeSync(2, JSON.stringify(name) + " has not ended within " + limitMs / 1000 + " s; what comes after it has not run\\n");
+      writeSync(2, JSON.stringify(name) + " has not ended within " + limitMs / 1000 + " s, so this process was killed; its other tests did not run\\n");
       process.kill(process.pid, "SIGKILL");
     }, limitMs));
   });`;

@@ -23,7 +23,7 @@ setUp();
 const wanted = process.argv.slice(2);
 const files = testFiles(wanted);
 if (files.length === 0) {
-  say(`no test file matches ${wanted.join(", ")}`);
+  say(`no path of a test file contains ${wanted.join(" or ")}`);
   process.exit(1);
 }
 const wantsRealModel = files.includes(join("test", "real-model.test.ts"));
@@ -73,14 +73,15 @@ const result = spawnSync(process.execPath, [...flags, ...writeEntries(), ...alon
   stdio: ["ignore", "inherit", "inherit"],
 });
 if (wantsRealModel && realModelFile() === null)
-  say("LEFT OUT: the tests of a real model, whose file is not there");
-if (wantsPostgres && postgres === null) say("LEFT OUT: the tests on PostgreSQL, which is not there");
+  say("SKIPPED: the tests with a pretrained model, because its file is missing");
+if (wantsPostgres && postgres === null)
+  say("SKIPPED: the tests on PostgreSQL, because no server was started");
 if (chromium === undefined && files.some((file) => file.startsWith(join("test", "browser"))))
-  say(`LEFT OUT: the tests of the page, which no browser opened. ${chromiumCure}`);
+  say(`SKIPPED: the tests of the dashboard, because no Chromium is installed. ${chromiumCure}`);
 if (emulator === undefined && files.some((file) => file.startsWith(join("test", "emulated"))))
-  say(`LEFT OUT: kernels and engine on processors without VNNI and without AVX2. ${emulatorCure}`);
+  say(`SKIPPED: the tests on emulated processors, because QEMU is not installed. ${emulatorCure}`);
 if (environment.TEST_PACKAGE !== "on" && files.includes(join("test", "package.test.ts")))
-  say("LEFT OUT: the package as npm installs it, which the gate tries (TEST_PACKAGE=on)");
+  say("SKIPPED: the test that installs the npm package. Set TEST_PACKAGE=on to run it.");
 process.exit(result.status ?? 1);
 
 /** Returns the name of the shared process that runs the file; null if the file needs a separate process. */

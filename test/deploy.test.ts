@@ -98,7 +98,7 @@ test("the guides mention only files and commands that exist", () => {
 /** Returns the reason to skip a test if the program is not installed; otherwise false. */
 function leftOut(program: string, ...words: readonly string[]): string | false {
   const isThere = spawnSync(program, words, { stdio: "ignore" }).error === undefined;
-  return !isThere && `LEFT OUT: ${program} is not installed here`;
+  return !isThere && `SKIPPED: ${program} is not installed here`;
 }
 
 /** Runs a program on a copy of the file with some texts replaced. */

@@ -128,7 +128,7 @@ const hasDaemon = spawnSync("docker", ["info"], { stdio: "ignore", timeout: 20_0
 
 test(
   "the built image runs and is healthy",
-  { skip: !hasDaemon && "LEFT OUT: no Docker daemon answers here, so the image itself is not built" },
+  { skip: !hasDaemon && "SKIPPED: no Docker daemon runs here, so this test cannot build the image" },
   async () => {
     const docker = (...words: readonly string[]): string => {
       const { status, stdout, stderr } = spawnSync("docker", words, { encoding: "utf8" });

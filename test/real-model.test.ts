@@ -9,7 +9,7 @@ import { call, eventually, newDataFolder, removeDataFolder, startServer } from "
 const file = process.env["TEST_MODEL"] ?? "off";
 const leftOut =
   file === "off" &&
-  "LEFT OUT: no file of SmolLM2-135M-Instruct; npm test says how it is had, TEST_MODEL names one";
+  "SKIPPED: no file of SmolLM2-135M-Instruct; a full npm test downloads it, or set TEST_MODEL to its path";
 
 interface Recorded {
   readonly texts: readonly { readonly text: string; readonly token_ids: readonly number[] }[];

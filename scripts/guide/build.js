@@ -44,7 +44,7 @@ for (const name of readdirSync(guideFolder, { recursive: true, encoding: "utf8" 
 /** Writes the search index, and the script and style of the search field. Removes Pagefind's other user interfaces. */
 async function indexPages() {
   const { index, errors } = await createIndex({ rootSelector: "html" });
-  if (index === undefined) throw new Error(`The search index cannot be made: ${errors.join(", ")}`);
+  if (index === undefined) throw new Error(`Pagefind cannot create the search index: ${errors.join(", ")}`);
   await index.addDirectory({ path: guideFolder });
   const folder = join(guideFolder, "pagefind");
   await index.writeFiles({ outputPath: folder });

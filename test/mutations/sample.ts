@@ -33,13 +33,13 @@ interface Drawn extends Mutation {
 
 const usage = `Usage: npm run mutations -- --sample [options]
 
-  --count <n>      how many mutations to try (200)
-  --seed <seed>    which ones (drawn, and said)
-  --seconds <n>    how long the tests that are tried on one mutation may take unbroken, together (3600)
-  --state <folder> where the copy, the measurements and the log are (hone-mutations-<seed> in the temporary folder);
-                   a folder that exists is gone on with
-  --again <folder> tries the survivors of another run on what is committed now, instead of a sample
-  --json           writes the report as JSON
+  --count <n>      number of mutations (default: 200)
+  --seed <seed>    seed of the sample (default: random; the report contains it)
+  --seconds <n>    limit on the total normal duration of the tests that run per mutation (default: 3600)
+  --state <folder> folder of the copy, the measurements and the log (default: hone-mutations-<seed> in the temporary
+                   folder); a run continues if its folder exists
+  --again <folder> try the survivors of another run on the current commit, instead of a sample
+  --json           print the report as JSON
 `;
 
 /** Maximum number of mutations that are compiled together. */
