@@ -128,7 +128,7 @@ const cases = [
   ["gpt-oss", "off"],
 ] as const;
 
-for (const [name, quantization] of searchedOf(cases, 5)) {
+for (const [name, quantization] of searchedOf(cases, 3)) {
   test(`${name}, ${quantization}: drafts get the same numbers as tokens decoded one at a time`, () => {
     const folder = `test/fixtures/goldens/models/${name}`;
     return checkModel(readModelConfig(folder), folder, { quantization, name });
