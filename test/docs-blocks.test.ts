@@ -38,7 +38,7 @@ const says: Readonly<Record<string, RegExp>> = {
   "docs/guides/webhooks.md": /whsec_/,
   "docs/reference/client.md": /c-a-t[\s\S]*training_ended[\s\S]*422 invalid temperature/,
   "docs/tutorials/first-hour.md": /Paris/,
-  "docs/tutorials/from-feedback-to-a-better-model.md": /👍/,
+  "docs/tutorials/from-feedback-to-a-better-model.md": /👍[\s\S]*^training_ended[\s\S]*^1 +\d{4}-/m,
   "docs/tutorials/teach-your-task.md": /mean reward[\s\S]*version \d+; best/,
 };
 

@@ -2,6 +2,7 @@
 import { Command, type Option } from "commander";
 import { addConnectionFlags } from "../../src/apps/cli/connection.ts";
 import { commandsOf, examples } from "../../src/apps/cli/examples.ts";
+import { selectFlag } from "../../src/apps/cli/json-output.ts";
 import { createProgram } from "../../src/apps/cli/program.ts";
 
 export function commandLinePage(): string {
@@ -64,15 +65,39 @@ hone chat --model hone-tiny --model p/agent     # a conversation with both
 
 All models answer the same questions with the same settings and seed, each in its own conversation. Answers are in columns if the terminal is wide enough, otherwise one after the other. \`name@3\` is short for \`name:step3\`.
 
+## Names and ids
+
+A command that takes an id also takes the beginning of the id, such as the 13 characters that narrow tables show, and a name:
+
+| thing | names |
+|---|---|
+| model, version | \`project/name\`, \`entity/project/name\`; \`project/name@3\` or \`project/name:step3\` is a version |
+| job | the name of its model, for the newest job of the model; the name of a version, for the job that made the version |
+| reward rule, annotation queue | \`project/name\`, \`entity/project/name\` |
+| API key | the name that \`--name\` gave it |
+| webhook | its URL, or the host of the URL |
+
+If several ids begin with the text, the error lists these ids, and the command does nothing.
+
+## Output for scripts
+
+\`\`\`sh
+hone jobs list --state failed --select id | xargs -n 1 hone jobs retry
+hone jobs watch p/agent --select data.step,data.loss > loss.tsv
+git diff | hone chat "What changed?"
+\`\`\`
+
+\`--json\` prints the whole result. \`--select\` prints only some fields of this JSON: a line per record, separated by tabs, without a head. A dot leads to a field within a field, and an index to an element of a list. Outside a terminal, tables are never cut, and output has neither colours nor prompts. Errors and notices go to standard error.
+
 ## Shell completion
 
 \`\`\`sh
-eval "$(hone completion bash)"          # in ~/.bashrc
-eval "$(hone completion zsh)"           # in ~/.zshrc, below compinit
+echo 'eval "$(hone completion bash)"' >> ~/.bashrc
+echo 'eval "$(hone completion zsh)"' >> ~/.zshrc         # after the line that runs compinit
 hone completion fish > ~/.config/fish/completions/hone.fish
 \`\`\`
 
-The shell completes commands, flags and their values. It completes names of models and ids of jobs if the server answers within a fraction of a second.
+Run the line of your shell once. From its next start, the shell completes commands, flags and their values. It completes names of models, jobs, rules and webhooks if the server answers within a fraction of a second. The command \`hone\` must be in the \`PATH\`, for example after \`npm install --global\`.
 
 \`npm run docs\` generates this page from the code of the commands.`;
 
@@ -81,6 +106,7 @@ The shell completes commands, flags and their values. It completes names of mode
  */
 const sharedFlags: readonly string[] = addConnectionFlags(new Command())
   .option("--json", "print JSON")
+  .option(...selectFlag)
   .options.map(flagRow);
 
 function commandPart(words: string, command: Command): string {

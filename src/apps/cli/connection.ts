@@ -6,6 +6,8 @@ import type { Command } from "commander";
 import { requirePlainFile } from "../../base/domain/transient-errors/plain-file.ts";
 import { Hone } from "../client/hone.ts";
 import { readClientSettings } from "../server/config.ts";
+import { type JsonFlag, printJson } from "./json-output.ts";
+import { printable } from "./chat/display-width.ts";
 import { tableText } from "./table-text.ts";
 
 export interface ConnectionFlags {
@@ -39,14 +41,10 @@ export function connect(flags: ConnectionFlags): Hone {
   });
 }
 
-/** The flag `--json`, for machine-readable output. */
-export interface JsonFlag {
-  readonly json?: boolean;
-}
-
 /** Prints a command's result: `value` as a JSON document with `--json`, otherwise `line`. */
-export function printResult(value: unknown, line: string, { json }: JsonFlag): void {
-  process.stdout.write(json === true ? `${JSON.stringify(value, null, 2)}\n` : `${line}\n`);
+export function printResult(value: unknown, line: string, flags: JsonFlag): void {
+  if (flags.json === true) printJson(value, flags);
+  else process.stdout.write(`${line}\n`);
 }
 
 /**
@@ -55,10 +53,10 @@ export function printResult(value: unknown, line: string, { json }: JsonFlag): v
  */
 export function printRows(
   rows: readonly Readonly<Record<string, unknown>>[],
-  options: { readonly json?: boolean; readonly columns: readonly string[] },
+  options: JsonFlag & { readonly columns: readonly string[] },
 ): void {
   if (options.json === true) {
-    process.stdout.write(`${JSON.stringify(rows, null, 2)}\n`);
+    printJson(rows, options);
     return;
   }
   if (rows.length === 0) {
@@ -67,10 +65,15 @@ export function printRows(
   }
   const table = [options.columns, ...rows.map((row) => options.columns.map((column) => cell(row[column])))];
   const width = process.stdout.isTTY ? process.stdout.columns : Infinity;
-  process.stdout.write(tableText(table, width));
+  const { text, left } = tableText(table, width);
+  process.stdout.write(text);
+  if (left.length > 0)
+    process.stderr.write(`(the terminal is too narrow for ${left.join(", ")}; --json prints all columns)\n`);
 }
 
 function cell(value: unknown): string {
   if (value === null || value === undefined) return "-";
-  return typeof value === "string" ? value : JSON.stringify(value);
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  // A value may come from a model. Control characters could break the table or control the terminal.
+  return printable(text.replaceAll(/[\t\r\n]+/g, " "));
 }

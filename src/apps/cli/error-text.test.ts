@@ -33,6 +33,33 @@ test("replaces the server's routes and headers with commands and flags", () => {
   );
 });
 
+test("says how to start or reach a server, and names a file's line instead of a field", () => {
+  check(
+    0,
+    "No answer from http://x:1 (connect ECONNREFUSED). Is the server running there? HONE_BASE_URL sets another address.",
+    "No answer from http://x:1 (connect ECONNREFUSED). Start the server with `hone serve`, or name another address with --url or HONE_URL.",
+  );
+  check(
+    0,
+    "No answer from https://x:1 (80:error:0A:SSL routines:ssl3_get_record:wrong version number:../a.c:350:\n). Is the server running there? HONE_BASE_URL sets another address.",
+    "No answer from https://x:1 (the server does not use TLS; write http:// instead of https://). Start the server with `hone serve`, or name another address with --url or HONE_URL.",
+  );
+  check(
+    422,
+    "422: file.line 1: JSON decode error at character 7",
+    "line 1 of the file: JSON decode error at character 7",
+  );
+  check(422, '422: project: Value error, project is "a/b"; no slashes.', 'project is "a/b"; no slashes.');
+});
+
+test("prints only the message of a system error, such as a missing file", () => {
+  const error = Object.assign(new Error("ENOENT: no such file, open 'x'"), {
+    syscall: "open",
+    code: "ENOENT",
+  });
+  assert.equal(errorText(error), "hone: ENOENT: no such file, open 'x'\n");
+});
+
 test("leaves other messages unchanged, and prints the stack of a bug", () => {
   check(0, "No server answers at http://x.", "No server answers at http://x.");
   assert.equal(errorText(new ServiceError({ code: "invalid", message: "So." })), "hone: So.\n");

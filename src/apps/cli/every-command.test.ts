@@ -66,6 +66,22 @@ test("offers --json in every command that prints data", () => {
   assert.deepEqual(found.sort(), [...withoutJson].sort());
 });
 
+test("offers --select in every command with --json", () => {
+  for (const [words, command] of commandsOf(createProgram())) {
+    const has = (flag: string): boolean => command.options.some(({ long }) => long === flag);
+    assert.equal(has("--select"), has("--json"), words);
+  }
+});
+
+test("refuses an unknown command of a group and suggests the nearest one", async () => {
+  for (const [words, message] of [
+    [["models", "lst"], /`hone models` has no command 'lst'\n\(Did you mean list\?\)/],
+    [["jobs", "01a2"], /`hone jobs` has no command '01a2'\nIt has list, show, /],
+    [["keys", "lst", "--json"], /has no command 'lst'/],
+  ] as const)
+    await assert.rejects(quietProgram().parseAsync([...words], { from: "user" }), { message });
+});
+
 /**
  * Splits an example into words as a shell would, after removing a comment, an output redirection and an enclosing
  * `$(…)`.

@@ -11,7 +11,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   ],
   "models list": ["hone models", "hone models list --json"],
   "models create": [
-    "hone models create p agent --base-model hone-tiny",
+    "hone models create p/agent --base-model hone-tiny",
     "hone models create p fork --from p/agent:step3",
   ],
   "models delete": ["hone models delete p/agent:step2"],
@@ -41,14 +41,14 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     "hone models move p/agent --to http://trainer-host:8000 --dry-run",
     "hone models move p/agent:step3 --merged ./agent-base",
   ],
-  "jobs list": ["hone jobs", "hone jobs list --state failed --json"],
-  "jobs show": ["hone jobs show 2f1c6f5e-8a51-4a8e-9e57-0c1a7b3f9d10"],
+  "jobs list": ["hone jobs", "hone jobs list --state failed --select id,model,error_message"],
+  "jobs show": ["hone jobs show p/agent # its newest job", "hone jobs show 2f1c6f5e-8a51"],
   "jobs sft": ["hone jobs sft p/agent conversations.jsonl --epochs 3 --watch"],
   "jobs preference": [
     "hone jobs preference p/agent pairs.jsonl --loss dpo --beta 0.1 --watch",
     "hone jobs preference p/agent --reactions 👍=1,👎=0 --corrections --dry-run",
   ],
-  "jobs watch": ["hone jobs watch 2f1c6f5e-8a51-4a8e-9e57-0c1a7b3f9d10"],
+  "jobs watch": ["hone jobs watch p/agent"],
   "jobs cancel": ["hone jobs cancel 2f1c6f5e-8a51-4a8e-9e57-0c1a7b3f9d10"],
   "jobs retry": ["hone jobs retry 2f1c6f5e-8a51-4a8e-9e57-0c1a7b3f9d10"],
   "jobs replay": ["hone jobs replay 2f1c6f5e-8a51-4a8e-9e57-0c1a7b3f9d10"],
@@ -74,7 +74,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   ],
   "rules list": ["hone rules", "hone rules list --project p --json"],
   "rules add": [
-    "hone rules add p thumbs --reactions 👍=1,👎=0",
+    "hone rules add p/thumbs --reactions 👍=1,👎=0",
     "hone rules add p stars --number score:stars:1..5 --train p/agent --groups-min 16",
   ],
   "rules show": ["hone rules show p/thumbs"],
@@ -124,7 +124,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   "webhooks add": [
     "hone webhooks add https://hooks.example.com/hone --events feedback.created training_ended",
   ],
-  "webhooks enable": ["hone webhooks enable 01a21642-a49f-7969-8bb1-aed0f3ae7b22"],
+  "webhooks enable": ["hone webhooks enable hooks.example.com"],
   "webhooks deliveries": ["hone webhooks deliveries 01a21642-a49f-7969-8bb1-aed0f3ae7b22 --state failed"],
   "webhooks replay": [
     "hone webhooks replay 01a21642-a49f-7969-8bb1-aed0f3ae7b22 msg_2f1c6f5e-8a51-4a8e-9e57-0c1a7b3f9d10",
@@ -140,7 +140,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   "keys limit": ["hone keys limit acme --tokens-per-minute 1000000 --concurrent-requests 16"],
   "keys rotate": ["hone keys rotate 2f1c6f5e-8a51-4a8e-9e57-0c1a7b3f9d10 --grace 12h"],
   "keys list": ["hone keys"],
-  "keys revoke": ["hone keys revoke 2f1c6f5e-8a51-4a8e-9e57-0c1a7b3f9d10"],
+  "keys revoke": ["hone keys revoke evaluation"],
   backup: ["hone backup /backups/2026-11-26", "hone backup /backups/2026-11-26 --data /srv/hone --json"],
   restore: [
     "hone restore /backups/2026-11-26 --data ./restored",
@@ -162,10 +162,10 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   doctor: ["hone doctor", "hone doctor --port 8080 --model ./SmolLM2-135M-Instruct.Q4_1.gguf"],
   logs: ["hone logs", "hone logs --follow --level warn", "hone logs --lines 1000 --json"],
   top: ["hone top", "hone top --once --json"],
-  open: ["hone open", "hone open jobs"],
+  open: ["hone open", "hone open jobs", "hone open p/agent"],
   completion: [
-    'eval "$(hone completion bash)" # in ~/.bashrc',
-    'eval "$(hone completion zsh)" # in ~/.zshrc, below compinit',
+    `echo 'eval "$(hone completion bash)"' >> ~/.bashrc`,
+    `echo 'eval "$(hone completion zsh)"' >> ~/.zshrc # after the line that runs compinit`,
     "hone completion fish > ~/.config/fish/completions/hone.fish",
   ],
 };

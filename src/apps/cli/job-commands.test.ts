@@ -48,7 +48,10 @@ test("hone jobs lists, watches and cancels jobs, and exits with status 1 if a wa
   assert.equal((JSON.parse(event) as { readonly type: string }).type, "training_failed");
   assert.equal(status, "status 1");
   assert.equal(outputs[6], "status 1");
-  assert.match(errors, /No training job has an id that begins with "none"\. `hone jobs list` lists them\./);
+  assert.match(
+    errors,
+    /No training job has an id that begins with "none", and no model has this name\. `hone jobs list` lists the jobs\./,
+  );
 });
 
 test("hone jobs preference submits a file of preferences, and deletes the upload", async (t) => {
@@ -142,7 +145,7 @@ test("hone jobs sft submits a file of conversations, and deletes the upload", as
     }),
   });
   assert.deepEqual(outputs.slice(1), ["status 1", "status 1", "none\nstatus 0"]);
-  assert.match(errors, /^hone: file\.line 2\.messages: Field required/);
+  assert.match(errors, /^hone: line 2 of the file, messages: Field required/);
   assert.match(errors, /none\.jsonl cannot be read/);
   assert.deepEqual(readdirSync(join(server.dataFolder, "files")), []);
 });

@@ -20,6 +20,7 @@ import { addOpenCommand } from "./commands/open.ts";
 import { addSchemasCommand } from "./commands/schemas.ts";
 import { addServeCommand } from "./commands/serve.ts";
 import { addExamples } from "./examples.ts";
+import { addSelectFlags } from "./json-output.ts";
 import { addRetentionCommand } from "./retention/retention-command.ts";
 import { addLearningCommand } from "./learning/learning-command.ts";
 import { addRolloutCommand } from "./rollouts/rollout-command.ts";
@@ -29,6 +30,7 @@ import { addStartCommand } from "./start/start-command.ts";
 import { addTracesCommand } from "./traces/traces-command.ts";
 import { addTopCommand } from "./top/top-command.ts";
 import { addFeedbackCommand } from "./feedback/feedback-command.ts";
+import { refuseUnknownSubcommands } from "./unknown-command.ts";
 import { addWebhooksCommand } from "./webhooks/webhooks-command.ts";
 
 /**
@@ -68,6 +70,8 @@ export function createProgram(limits: SettingsOverrides = {}): Command {
   addStartCommand(program);
   addMcpCommand(program);
   addCompletionCommands(program);
+  addSelectFlags(program);
+  refuseUnknownSubcommands(program);
   addExamples(program);
   return program;
 }

@@ -15,7 +15,7 @@ const jobs = [
 ];
 
 const check = (width: number, lines: readonly string[]): void => {
-  assert.equal(tableText(jobs, width), lines.map((line) => `${line}\n`).join(""));
+  assert.equal(tableText(jobs, width).text, lines.map((line) => `${line}\n`).join(""));
 };
 
 test("never cuts values if the output has no width", () => {
@@ -43,7 +43,7 @@ test("keeps lines within the terminal's width if it leaves each column at least 
   for (let width = 46; width < 120; width++)
     assert.ok(
       tableText(jobs, width)
-        .split("\n")
+        .text.split("\n")
         .every((line) => line.length <= width),
       `${width}`,
     );
@@ -57,7 +57,27 @@ test("removes the seconds of times before it cuts texts", () => {
         ["a", "2026-01-02T03:04:05.678Z"],
       ],
       25,
-    ),
+    ).text,
     "name  created_at\na     2026-01-02 03:04\n",
   );
+});
+
+test("leaves out the last columns if they do not fit otherwise, and names them", () => {
+  const { text, left } = tableText(jobs, 40);
+  assert.equal(
+    text,
+    "id             model           state\n019a7c11-0000  games/spelling  failed\n019b0000-0000  p/a             running\n",
+  );
+  assert.deepEqual(left, ["error"]);
+  assert.equal(tableText(jobs, 5).text, "id\n019a7c11-0000\n019b0000-0000\n");
+});
+
+test("measures wide characters in cells", () => {
+  const table = [
+    ["name", "note"],
+    ["日本語の名前", "👍👍👍👍👍👍👍👍"],
+    ["b", "x"],
+  ];
+  const { text } = tableText(table, 24);
+  assert.equal(text, "name          note\n日本語の名前  👍👍👍👍…\nb             x\n");
 });

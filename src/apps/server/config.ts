@@ -189,7 +189,11 @@ function readConfigFile(path: string, spellings: readonly SettingSpelling[]): Co
   try {
     parsed = JSON.parse(readFileSync(path, "utf8"));
   } catch (cause) {
-    throw new ServiceError({ code: "invalid", message: `${path} is not JSON: ${String(cause)}`, cause });
+    throw new ServiceError({
+      code: "invalid",
+      message: `${path} is not JSON: ${cause instanceof Error ? cause.message : String(cause)}`,
+      cause,
+    });
   }
   if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) {
     throw invalid(`${path} must hold an object of sections, such as {"server": {"port": 8000}}.`);

@@ -11,6 +11,10 @@ interface LogEntry {
 
 /** An error, as the logging library writes it. A thrown value that is no error is logged as it is. */
 interface LoggedError {
+  /** Name of the error's class. */
+  readonly type?: string;
+  /** Kind of an expected failure; `internal` for a fault of the program. */
+  readonly code?: string;
   readonly stack?: string;
 }
 
@@ -77,11 +81,16 @@ function spelled([name, value]: readonly [string, unknown]): string {
 
 /**
  * Returns the stack of an error, which is printed below the line. The message by itself seldom shows where the error
- * was thrown.
+ * was thrown. The message of an expected failure suffices, so that only the stack of its cause is printed.
  */
 function errorText(error: LoggedError | undefined): string {
   if (error === undefined) return "";
-  return (error.stack ?? JSON.stringify(error))
+  const stack = error.stack ?? JSON.stringify(error);
+  const [own, ...causes] = stack.split(/\n(?=caused by: )/);
+  const head =
+    error.type === "ServiceError" && error.code !== "internal" ? own.replaceAll(/\n +at .*/g, "") : own;
+  return [head, ...causes]
+    .join("\n")
     .split("\n")
     .map((line) => `          ${plain(line)}\n`)
     .join("");

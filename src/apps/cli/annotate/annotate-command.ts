@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { AnnotationSession } from "../../client/annotating/annotation-session.ts";
 import type { QuestionAgreement } from "../../client/api.ts";
 import { systemClock } from "../../../base/domain/clock.ts";
-import { addConnectionFlags, connect, type ConnectionFlags } from "../connection.ts";
+import { addConnectionFlags, connect, printResult, type ConnectionFlags } from "../connection.ts";
 import { LiveScreen } from "../watch/live-screen.ts";
 import { agreementLines } from "./agreement-lines.ts";
 import { renderAnnotation } from "./annotate-view.ts";
@@ -58,9 +58,7 @@ export function addAnnotateCommand(program: Command): void {
       const agreement = await client.queues.agreement(queue);
       const [stats] = await client.queues.stats({ project_id: queue.project_id, queue_ids: [queue.id] });
       const done = { annotator, answered: answeredCount, skipped: skippedCount, ...stats, agreement };
-      process.stdout.write(
-        flags.json === true ? `${JSON.stringify(done, null, 2)}\n` : `${linesOf(done).join("\n")}\n`,
-      );
+      printResult(done, linesOf(done).join("\n"), flags);
     });
 }
 

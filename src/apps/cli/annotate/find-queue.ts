@@ -1,10 +1,11 @@
-// Finds an annotation queue by its name: `project/name` or `entity/project/name`. The queue's id may replace the last
-// part.
+// Finds an annotation queue by its name: `project/name` or `entity/project/name`. The queue's id, or the beginning of
+// the id, may replace the last part.
 import type { AnnotationQueue } from "../../client/api.ts";
 import type { QueueName } from "../../client/calls/feedback/queue-calls.ts";
 import type { Hone } from "../../client/hone.ts";
 import { isUuid } from "../../../base/domain/random.ts";
-import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
+import { invalid } from "../../../base/domain/service-error.ts";
+import { findById } from "../names/find-by-id.ts";
 
 /** Returns `entity/project`. If the name has no entity, uses that of the API key. */
 export async function projectNamed(client: Hone, name: string): Promise<string> {
@@ -33,25 +34,16 @@ export async function splitName(
 /**
  * Returns the queue with a name, as accepted by {@link splitName}.
  *
- * @throws ServiceError `not_found` if the project has no such queue, `conflict` if several queues have the name
+ * @throws ServiceError `not_found` if the project has no such queue, `invalid` if several may be meant
  */
 export async function findQueue(client: Hone, name: string): Promise<AnnotationQueue & QueueName> {
   const { project_id, last } = await splitName(client, name);
   if (isUuid(last)) return named(await client.queues.get({ project_id, queue_id: last }));
-  const found: AnnotationQueue[] = [];
-  for await (const queue of client.queues.list({ project_id, name: last }))
-    if (queue.name === last) found.push(queue);
-  const [queue, other] = found;
-  if (queue === undefined)
-    throw new ServiceError({
-      code: "not_found",
-      message: `The project ${project_id} has no annotation queue ${JSON.stringify(last)} (hone queues list ${project_id} lists them).`,
-    });
-  if (other !== undefined)
-    throw new ServiceError({
-      code: "conflict",
-      message: `The project ${project_id} has ${found.length} annotation queues ${JSON.stringify(last)}; name one by its id: ${found.map(({ id }) => id).join(", ")}.`,
-    });
+  const queue = await findById(last, client.queues.list({ project_id }), {
+    noun: "annotation queue",
+    list: `hone queues list ${project_id}`,
+    isNamed: ({ name: own }) => own === last,
+  });
   return named(queue);
 }
 

@@ -89,7 +89,10 @@ test("creates a queue, fills it, judges its items, and deletes it", async (t) =>
   assert.equal(await run("queues", "delete", "games/tone"), `deleted ${id}\n`);
   const gone = await runOne(["queues", "stats", "games/tone"], { environment });
   assert.equal(gone.status, 1);
-  assert.match(gone.errors, /has no annotation queue "tone" \(hone queues list acme\/games lists them\)/);
+  assert.match(
+    gone.errors,
+    /No annotation queue has the name "tone", .*\. `hone queues list acme\/games` lists them/,
+  );
   const unnamed = await runOne(["annotate", "tone"], { environment });
   assert.match(unnamed.errors, /"tone" is not a queue name; write project\/queue/);
 });

@@ -3,17 +3,10 @@ import { readFileSync } from "node:fs";
 import { type Command, InvalidArgumentError } from "commander";
 import type { AnnotationQueueStats, AnnotationQuestion } from "../../client/api.ts";
 import { invalid, quoted } from "../../../base/domain/service-error.ts";
-import {
-  addConnectionFlags,
-  connect,
-  type ConnectionFlags,
-  type JsonFlag,
-  printResult,
-  printRows,
-} from "../connection.ts";
+import { addConnectionFlags, connect, type ConnectionFlags, printResult, printRows } from "../connection.ts";
+import type { JsonFlag } from "../json-output.ts";
 import { agreementLines } from "./agreement-lines.ts";
-import { toServerModelName } from "../commands/chat.ts";
-import { findNamed } from "../named-version.ts";
+import { findNamed } from "../names/named-version.ts";
 import { findQueue, projectNamed, splitName } from "./find-queue.ts";
 import { questionForms, readQuestion } from "./question-flags.ts";
 
@@ -135,7 +128,7 @@ async function addItems(name: string, ids: readonly string[], flags: AddFlags): 
   if (ids.length === 0 && feedback === undefined && flags.model === undefined && since === undefined)
     throw invalid("No items given; pass call ids, --feedback, --model or --since.");
   const isRecorded = flags.model !== undefined || since !== undefined;
-  const named = flags.model === undefined ? null : await findNamed(client, toServerModelName(flags.model));
+  const named = flags.model === undefined ? null : await findNamed(client, flags.model);
   const recorded = {
     ...(named === null ? {} : { model_id: named.model.id }),
     ...(named === null || named.step === null ? {} : { step: named.step }),

@@ -5,6 +5,7 @@ import { sizeText } from "../../../base/domain/text/size-text.ts";
 import type { Fault, Manifest } from "../../server/backup/archive-commands.ts";
 import { printResult } from "../connection.ts";
 import { addPlaceFlags, placeOf, withProgress, type ArchiveFlags } from "./with-progress.ts";
+import { printJson } from "../json-output.ts";
 
 const aboutBackup = `
 The server may continue to run. The backup is a consistent snapshot, which concurrent writes do not affect.
@@ -54,7 +55,7 @@ export function addBackupCommands(program: Command): void {
     await withProgress("Interrupted; the rest was not verified.", async (watching) => {
       for await (const fault of verify(folder ?? null, placeOf(flags), watching)) faults.push(fault);
     });
-    if (flags.json === true) process.stdout.write(`${JSON.stringify(faults, null, 2)}\n`);
+    if (flags.json === true) printJson(faults, flags);
     else if (faults.length === 0) process.stdout.write("No damage found.\n");
     else for (const { what, message } of faults) process.stdout.write(`${what}: ${message}\n`);
     if (faults.length > 0) process.exitCode = 1;

@@ -1,6 +1,7 @@
 // Interface of a conversation with one or several models, and the settings and requests that both kinds share.
 import type { ChatCompletionRequest, Message } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
+import { printJson, printJsonLine } from "../json-output.ts";
 
 export type ChatClient = Pick<Hone, "chat">;
 
@@ -31,6 +32,8 @@ export interface ChatSettings {
    * text.
    */
   readonly json: "document" | "lines" | null;
+  /** Fields of the answer to print instead of the JSON. */
+  readonly select?: string | undefined;
 }
 
 /** Returns the initial messages of a conversation: the system prompt, if any. */
@@ -59,6 +62,7 @@ export function toChatRequest(
 }
 
 /** Prints an answer as JSON, either indented or on one line. */
-export function printJson(value: unknown, { json }: ChatSettings): void {
-  process.stdout.write(`${JSON.stringify(value, null, json === "document" ? 2 : 0)}\n`);
+export function printAnswer(value: unknown, { json, select }: ChatSettings): void {
+  const print = json === "document" ? printJson : printJsonLine;
+  print(value, select === undefined ? {} : { select });
 }

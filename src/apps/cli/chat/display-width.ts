@@ -22,6 +22,8 @@ export function printable(text: string): string {
 
 /** Returns the width in cells of a text without control characters. */
 export function displayWidth(text: string): number {
+  // The segmenter is slow, and most texts need none.
+  if (/^[\x20-\x7e]*$/.test(text)) return text.length;
   let width = 0;
   for (const { segment } of segmenter.segment(text)) width += graphemeWidth(segment);
   return width;
@@ -30,6 +32,19 @@ export function displayWidth(text: string): number {
 function graphemeWidth(grapheme: string): number {
   if (narrowest.test(grapheme)) return 0;
   return wide.test(grapheme) ? 2 : 1;
+}
+
+/** Cuts a text without control characters to a width in cells; a cut text ends with `…`. */
+export function cutToWidth(text: string, width: number): string {
+  if (displayWidth(text) <= width) return text;
+  let kept = "";
+  let cells = 1;
+  for (const { segment } of segmenter.segment(text)) {
+    cells += graphemeWidth(segment);
+    if (cells > width) break;
+    kept += segment;
+  }
+  return `${kept}…`;
 }
 
 /** Pads the text with spaces to a width. */

@@ -7,7 +7,7 @@ import {
   firstMessages,
   toChatRequest,
   type ChatClient,
-  printJson,
+  printAnswer,
 } from "./conversation.ts";
 import { printable } from "./display-width.ts";
 
@@ -35,7 +35,7 @@ export class OneModel implements Conversation {
     const body = toChatRequest(this.#model, messages, this.#asking);
     if (this.#asking.json !== null) {
       const answer = await this.#client.chat.create(body, options);
-      printJson(answer, this.#asking);
+      printAnswer(answer, this.#asking);
       return answer.choices[0]?.message.content ?? "";
     }
     let text = "";

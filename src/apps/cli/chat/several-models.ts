@@ -11,7 +11,7 @@ import {
   firstMessages,
   toChatRequest,
   type ChatClient,
-  printJson,
+  printAnswer,
 } from "./conversation.ts";
 import { columnsFit, type ColumnAnswer, renderColumns } from "./columns.ts";
 
@@ -86,7 +86,7 @@ export class SeveralModels implements Conversation {
       answer: whole[index],
       error: error === null ? null : error.message,
     }));
-    printJson({ question, seed: asking.seed, answers: shown }, asking);
+    printAnswer({ question, seed: asking.seed, answers: shown }, asking);
   }
 
   async #whole(answering: Answering, { asking, options }: How): Promise<ChatCompletion | null> {

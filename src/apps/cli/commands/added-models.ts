@@ -3,8 +3,9 @@
 import type { Command } from "commander";
 import type { ListedModel } from "../../server/library/model-commands.ts";
 import { AddScreen } from "../add-screen.ts";
-import { printRows } from "../connection.ts";
+import { printResult, printRows } from "../connection.ts";
 import { sizeText } from "../../../base/domain/text/size-text.ts";
+import { printJson } from "../json-output.ts";
 
 interface DataFlags {
   readonly data?: string;
@@ -64,11 +65,8 @@ export function addAddedModelCommands(models: Command): void {
       try {
         const added = await addModel(model, flags, (progress) => screen.show(progress));
         screen.end();
-        process.stdout.write(
-          flags.json === true
-            ? `${JSON.stringify({ ...fieldsOf(added.model), computed_in: added.computing }, null, 2)}\n`
-            : said(added),
-        );
+        if (flags.json === true) printJson({ ...fieldsOf(added.model), computed_in: added.computing }, flags);
+        else process.stdout.write(said(added));
       } finally {
         screen.end();
         process.off("SIGINT", stop);
@@ -91,9 +89,7 @@ export function addAddedModelCommands(models: Command): void {
   ).action(async (name: string, flags: DataFlags) => {
     const { removeModel } = await import("../../server/library/model-commands.ts");
     await removeModel(name, flags);
-    process.stdout.write(
-      flags.json === true ? `${JSON.stringify({ removed: name })}\n` : `removed ${name}\n`,
-    );
+    printResult({ removed: name }, `removed ${name}`, flags);
   });
 }
 

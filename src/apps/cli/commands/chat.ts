@@ -8,6 +8,7 @@ import { SeveralModels } from "../chat/several-models.ts";
 import { withInput } from "../chat/piped-input.ts";
 import { addConnectionFlags, connect, type ConnectionFlags } from "../connection.ts";
 import { errorText } from "../error-text.ts";
+import { isNotFound, toServerModelName, withSuggestion } from "../names/named-version.ts";
 
 interface ChatFlags extends ConnectionFlags {
   readonly model?: readonly string[];
@@ -60,12 +61,15 @@ export function addChatCommand(program: Command): void {
       const json = flags.json !== true ? null : question === "" ? "lines" : "document";
       const asking: ChatSettings = { ...flags, json };
       const client = connect(flags);
+      const suggest = async (error: unknown): Promise<never> => {
+        throw isNotFound(error) && named.length === 1 ? await withSuggestion(client, named[0], error) : error;
+      };
       const asked: Conversation =
         named.length > 1
           ? new SeveralModels(client, named, asking, systemClock)
           : new OneModel(client, named[0] ?? null, asking);
       if (question === "") await converse(asked, asking);
-      else await asked.ask(await withInput(question));
+      else await asked.ask(await withInput(question)).catch((error: unknown) => suggest(error));
     });
 }
 
@@ -86,11 +90,6 @@ export function readWords(words: readonly string[]): {
   const end = words.findIndex((word) => !versionName.test(word));
   const count = end < 0 ? words.length : end;
   return { models: words.slice(0, count), question: words.slice(count).join(" ") };
-}
-
-/** Converts a name such as `name@3` to the form that the server accepts, `name:step3`. */
-export function toServerModelName(name: string): string {
-  return name.replace(/@(\d+)$/, ":step$1");
 }
 
 /**

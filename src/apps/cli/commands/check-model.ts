@@ -6,6 +6,7 @@ import { quantizations, type Quantization } from "../../../base/domain/model.ts"
 import type { CheckedModel, CheckedPrecision } from "../../server/model-check/check-model.ts";
 import { sizeText } from "../../../base/domain/text/size-text.ts";
 import { printRows } from "../connection.ts";
+import { printJson } from "../json-output.ts";
 
 interface CheckFlags {
   readonly data?: string;
@@ -64,7 +65,7 @@ export function addCheckCommand(models: Command): void {
           },
           precisions: precisions.map(precisionFields),
         };
-        process.stdout.write(`${JSON.stringify(shown, null, 2)}\n`);
+        printJson(shown, flags);
         return;
       }
       process.stdout.write(`${describeModel(model)}\nthis machine ${kernelsText(kernels)}\n\n`);

@@ -11,15 +11,10 @@ import type { ModelObject } from "../../client/api.ts";
 import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
 import { sizeText } from "../../../base/domain/text/size-text.ts";
 import { fullDiskError } from "../../../base/domain/transient-errors/full-disk.ts";
-import {
-  addConnectionFlags,
-  connect,
-  printResult,
-  type ConnectionFlags,
-  type JsonFlag,
-} from "../connection.ts";
+import { addConnectionFlags, connect, printResult, type ConnectionFlags } from "../connection.ts";
+import type { JsonFlag } from "../json-output.ts";
 import { AddScreen } from "../add-screen.ts";
-import { findNamed } from "../named-version.ts";
+import { findNamed } from "../names/named-version.ts";
 
 const formats = ["peft", "merged", "gguf", "gguf-adapter"] as const;
 const quantizations = ["f32", "f16", "bf16", "q8_0", "q4_0"] as const;

@@ -17,6 +17,7 @@ import { type DemoEvent, runDemo } from "../demo/run-demo.ts";
 import type { DemoTask } from "../demo/tasks/task.ts";
 import { taskNames, taskOf } from "../demo/tasks/tasks.ts";
 import { words } from "../demo/tasks/word-task.ts";
+import { printJson } from "../json-output.ts";
 
 interface DemoFlags extends ConnectionFlags {
   readonly model: string;
@@ -120,8 +121,7 @@ async function show(client: Hone, task: DemoTask, { baseModel }: DemoModel, flag
           runFeedbackDemo(client, systemClock, { ...options, rater }, emit),
         )
       : await runDemo(client, systemClock, options, emit);
-  if (flags.json === true)
-    process.stdout.write(`${JSON.stringify({ task: task.name, seed, ...result }, null, 2)}\n`);
+  if (flags.json === true) printJson({ task: task.name, seed, ...result }, flags);
   else screen.end(result);
   if (!result.hasLearned) process.exitCode = 1;
 }

@@ -1,6 +1,7 @@
 // `hone models fit`: estimate before a download whether a model suits this machine. Needs no server.
 import { type Command, InvalidArgumentError } from "commander";
 import { fitFields, printFits } from "./fit-output.ts";
+import { printJson } from "../json-output.ts";
 
 interface FitFlags {
   readonly data?: string;
@@ -34,7 +35,7 @@ export function addFitCommand(models: Command): void {
     .option("--data <folder>", "the data folder (HONE_DATA; default .hone)")
     .option("--json", "print JSON")
     .addHelpText("after", about)
-    .action(async (named: string | undefined, { data, threads, context, json }: FitFlags) => {
+    .action(async (named: string | undefined, { data, threads, context, ...flags }: FitFlags) => {
       const { fitModels } = await import("../../server/model-fit/fit-models.ts");
       process.stderr.write("measuring this machine for a few seconds …\n");
       const report = await fitModels(named ?? null, {
@@ -42,7 +43,7 @@ export function addFitCommand(models: Command): void {
         threads: threads ?? null,
         contextLength: context,
       });
-      if (json === true) process.stdout.write(`${JSON.stringify(fitFields(report), null, 2)}\n`);
+      if (flags.json === true) printJson(fitFields(report), flags);
       else printFits(report, named === undefined);
     });
 }

@@ -7,6 +7,7 @@ import type { Command } from "commander";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { packageSource, type PackageSource } from "../starter/package-source.ts";
 import { findRunningServer, type RunningServer } from "../starter/running-server.ts";
+import { type JsonFlag, printJson } from "../json-output.ts";
 
 const files = ["task.js", "learn.js", "find-key.js", "README.md"] as const;
 
@@ -24,17 +25,17 @@ export function addInitCommand(program: Command): void {
       "print JSON: the folder, the names of the written files, the dependency on hone-server, and the address of the running server (null if none)",
     )
     .addHelpText("after", about)
-    .action(async (folder: string | undefined, { json }: { readonly json?: boolean }) => {
+    .action(async (folder: string | undefined, flags: JsonFlag) => {
       const place = resolve(folder ?? ".");
       const { files: written, source } = await writeStarter(place);
       const server = await findRunningServer(place);
-      if (json !== true) {
+      if (flags.json !== true) {
         process.stdout.write(nextSteps(place, { written, source, server }));
         return;
       }
       const { dependency } = source;
       const result = { folder: place, files: written, dependency, server: server?.url ?? null };
-      process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
+      printJson(result, flags);
     });
 }
 
@@ -62,7 +63,7 @@ async function writeStarter(folder: string): Promise<Starter> {
   if (taken.length > 0)
     throw new ServiceError({
       code: "conflict",
-      message: `${folder} already has ${taken.join(", ")}; nothing was written. Name a new folder, such as \`hone init my-task\`.`,
+      message: `${folder} already has ${taken.join(", ")}; nothing was written. Name a new folder, such as \`hone init ${basename(folder)}-2\`.`,
     });
   await makeFolder(folder, "`hone init <folder>`");
   for (const [name, text] of texts) writeFileSync(join(folder, name), text, { flag: "wx" });

@@ -2,17 +2,11 @@
 import type { Command } from "commander";
 import type { TrainingJob, Replay } from "../../client/api.ts";
 import { jobItems } from "../../client/job-items.ts";
-import {
-  addConnectionFlags,
-  connect,
-  printResult,
-  printRows,
-  type ConnectionFlags,
-  type JsonFlag,
-} from "../connection.ts";
+import { addConnectionFlags, connect, printResult, printRows, type ConnectionFlags } from "../connection.ts";
+import { type JsonFlag, printJson } from "../json-output.ts";
 import { duration } from "../duration.ts";
-import { findJob, findJobId, modelNames } from "../named-job.ts";
-import { findNamed } from "../named-version.ts";
+import { findJob, findJobId, modelNames } from "../names/named-job.ts";
+import { findNamed } from "../names/named-version.ts";
 import { formatConfig, formatSteps } from "../watch/job-config.ts";
 import { addPreferenceCommand } from "../finetune/preference-job.ts";
 import { addSftCommand } from "../finetune/sft-job.ts";
@@ -20,7 +14,8 @@ import { addWatchCommand } from "./watch-job.ts";
 
 export function addJobsCommand(program: Command): void {
   const jobs = program.command("jobs").description("Manage training jobs.");
-  const about = "\nIdentify a job by its id or by a unique prefix of the id.";
+  const about =
+    "\nIdentify a job by its id, by a unique prefix of the id, or by the name of its model: project/name means the model's newest job, and project/name@3 the job that made version 3.";
   jobs.addHelpText("after", about);
   addConnectionFlags(jobs.command("list", { isDefault: true }).description("List training jobs."))
     .option("--model <name>", "only jobs of this model (name or id)")
@@ -61,10 +56,10 @@ export function addJobsCommand(program: Command): void {
       .description("Show a training job: state, settings, progress, and skipped data."),
   )
     .option("--json", "print JSON")
-    .action(async (id: string, flags: ConnectionFlags & { readonly json?: boolean }) => {
+    .action(async (id: string, flags: ConnectionFlags & JsonFlag) => {
       const client = connect(flags);
       const job = await findJob(client, id);
-      if (flags.json === true) process.stdout.write(`${JSON.stringify(job, null, 2)}\n`);
+      if (flags.json === true) printJson(job, flags);
       else showJob(job, (await modelNames(client)).get(job.model_id) ?? null);
     });
   addSftCommand(jobs);
@@ -173,12 +168,12 @@ function addReplayCommand(jobs: Command): void {
       ),
   )
     .option("--json", "print JSON")
-    .action(async (id: string, flags: ConnectionFlags & { readonly json?: boolean }) => {
+    .action(async (id: string, flags: ConnectionFlags & JsonFlag) => {
       const client = connect(flags);
-      const { id: replayId } = await client.jobs.replay(id);
+      const { id: replayId } = await client.jobs.replay(await findJobId(client, id));
       if (flags.json !== true) process.stderr.write(`replaying in job ${replayId}\n`);
       const job = await client.jobs.wait(replayId);
-      if (flags.json === true) process.stdout.write(`${JSON.stringify(job, null, 2)}\n`);
+      if (flags.json === true) printJson(job, flags);
       else if (job.replay !== null) process.stdout.write(describe(job.replay));
       if (job.replay?.is_equal !== true) process.exitCode = statusDifferent;
     });

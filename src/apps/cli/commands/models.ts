@@ -4,15 +4,10 @@ import type { Hone } from "../../client/hone.ts";
 import type { ModelCreate, ModelObject, ServedModel } from "../../client/api.ts";
 import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
 import { sizeText } from "../../../base/domain/text/size-text.ts";
-import {
-  addConnectionFlags,
-  connect,
-  printResult,
-  printRows,
-  type ConnectionFlags,
-  type JsonFlag,
-} from "../connection.ts";
-import { findNamed } from "../named-version.ts";
+import { addConnectionFlags, connect, printResult, printRows, type ConnectionFlags } from "../connection.ts";
+import type { JsonFlag } from "../json-output.ts";
+import { findNamed } from "../names/named-version.ts";
+import { newName } from "../names/new-name.ts";
 import { addMoveCommand } from "../migrate/move-command.ts";
 import { addAddedModelCommands } from "./added-models.ts";
 import { addCheckCommand } from "./check-model.ts";
@@ -29,7 +24,7 @@ export function addModelsCommand(program: Command): void {
       .description("List base models, and trained models with their newest version."),
   )
     .option("--json", "print JSON")
-    .action(async (flags: ConnectionFlags & { readonly json?: boolean }) => {
+    .action(async (flags: ConnectionFlags & JsonFlag) => {
       const client = connect(flags);
       const [bases, trained] = await Promise.all([client.served.bases(), client.models.list().all()]);
       const rows = [
@@ -66,9 +61,9 @@ export function addModelsCommand(program: Command): void {
     });
   addConnectionFlags(
     models
-      .command("create <project> <name>")
+      .command("create <project> [name]")
       .description(
-        "Register a model to train. If a model of this name exists, show it; with --from, fail instead.",
+        "Register a model to train (project/name, or two words). If a model of this name exists, show it; with --from, fail instead.",
       ),
   )
     .option("--base-model <name>", "base model to train")
@@ -96,7 +91,7 @@ export function addModelsCommand(program: Command): void {
     .action(
       async (
         project: string,
-        name: string,
+        name: string | undefined,
         flags: ConnectionFlags & {
           readonly baseModel?: string;
           readonly from?: string;
@@ -110,8 +105,7 @@ export function addModelsCommand(program: Command): void {
       ) => {
         const client = connect(flags);
         const model = await client.models.create({
-          project,
-          name,
+          ...newName(project, name),
           return_existing: flags.from === undefined,
           ...(await startOf(client, flags)),
           ...(flags.entity === undefined ? {} : { entity: flags.entity }),

@@ -14,6 +14,7 @@ import {
   type CheckedCase,
   type SchemaCase,
 } from "../schemas/schema-case.ts";
+import { printJson } from "../json-output.ts";
 
 interface CheckFlags {
   readonly instance?: readonly string[];
@@ -51,7 +52,7 @@ export function addSchemasCommand(program: Command, limits: SettingsOverrides = 
       const checkSchema = await createSchemaChecker(flags.tokenizer ?? null, limits.constraints);
       const isFine =
         flags.jsonl === true
-          ? await checkLines(checkSchema, files.length === 0 ? ["-"] : files)
+          ? await checkLines(checkSchema, files.length === 0 ? ["-"] : files, flags)
           : checkFiles(checkSchema, files, flags);
       if (!isFine) process.exitCode = 1;
     });
@@ -63,7 +64,7 @@ const gathered = (file: string, before: readonly string[] = []): readonly string
 function checkFiles(
   checkSchema: SchemaChecker,
   files: readonly string[],
-  { instance = [], json }: CheckFlags,
+  { instance = [], ...flags }: CheckFlags,
 ): boolean {
   if (files.length === 0) throw invalid("Name a schema file, or pass --jsonl.");
   const values = instance.map((file) => ({ file, data: readJson(file) }));
@@ -72,7 +73,7 @@ function checkFiles(
     const given = values.map(({ data }) => ({ valid: null, data }));
     return checkCase(checkSchema, { name, schema, tests: [...tests, ...given] });
   });
-  if (json === true) process.stdout.write(`${JSON.stringify(checked.map(caseFields), null, 2)}\n`);
+  if (flags.json === true) printJson(checked.map(caseFields), flags);
   else for (const one of checked) show(one, instance);
   return checked.every(
     ({ check, tests }) =>

@@ -5,7 +5,8 @@ import { resolve } from "node:path";
 import { type Command, Option } from "commander";
 import { invalid } from "../../../base/domain/service-error.ts";
 import { addConnectionFlags, connect, type ConnectionFlags } from "../connection.ts";
-import { findNamed } from "../named-version.ts";
+import { findJobId } from "../names/named-job.ts";
+import { findNamed } from "../names/named-version.ts";
 import { writeWhole } from "../written-file.ts";
 
 interface TrajectoryFlags extends ConnectionFlags {
@@ -75,7 +76,7 @@ async function writeTrajectories(name: string, flags: TrajectoryFlags): Promise<
     format,
     ...given("source", flags.source),
     ...given("log_id", flags.log),
-    ...given("job_id", flags.job),
+    ...given("job_id", flags.job === undefined ? null : await findJobId(client, flags.job)),
     ...given("split", flags.split),
     ...given("step", flags.step ?? step),
     ...given("recorded_from", flags.from),

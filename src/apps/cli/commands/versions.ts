@@ -1,14 +1,8 @@
 // `hone models versions`, `pin`, `unpin` and `accept-base`: manage the versions of a trained model.
 import type { Command } from "commander";
-import {
-  addConnectionFlags,
-  connect,
-  printResult,
-  printRows,
-  type ConnectionFlags,
-  type JsonFlag,
-} from "../connection.ts";
-import { findNamed, findNamedStep } from "../named-version.ts";
+import { addConnectionFlags, connect, printResult, printRows, type ConnectionFlags } from "../connection.ts";
+import type { JsonFlag } from "../json-output.ts";
+import { findNamed, findNamedStep } from "../names/named-version.ts";
 import { shortNumber } from "../watch/charts.ts";
 
 /**
@@ -23,7 +17,7 @@ export function addVersionCommands(models: Command): void {
       .description("List the versions of a trained model with their metrics, oldest first."),
   )
     .option("--json", "print JSON")
-    .action(async (name: string, flags: ConnectionFlags & { readonly json?: boolean }) => {
+    .action(async (name: string, flags: ConnectionFlags & JsonFlag) => {
       const client = connect(flags);
       const { model } = await findNamed(client, name);
       const versions = (await client.checkpoints.list(model.id).all()).map((version) => ({ ...version }));

@@ -5,9 +5,10 @@ import type { TrainingEvent, TrainingJob } from "../../client/api.ts";
 import { present } from "../../../base/domain/assert.ts";
 import { systemClock } from "../../../base/domain/clock.ts";
 import { addConnectionFlags, connect, type ConnectionFlags } from "../connection.ts";
-import { findJobId } from "../named-job.ts";
+import { findJobId } from "../names/named-job.ts";
 import { addStep, formatEvent, renderJob } from "../watch/job-view.ts";
 import { LiveScreen } from "../watch/live-screen.ts";
+import { type JsonFlag, printJsonLine } from "../json-output.ts";
 
 /** Maximum time without a connection in milliseconds. A server can restart in this time. */
 const deadline = 120_000;
@@ -22,26 +23,25 @@ export function addWatchCommand(jobs: Command): void {
   )
     .option("--json", "print the job's events, one JSON object per line")
     .option("--plain", "print one line per event, as when the output is not a terminal")
-    .action(
-      async (id: string, flags: ConnectionFlags & { readonly json?: boolean; readonly plain?: boolean }) => {
-        const client = connect(flags);
-        await watchJob(client, await findJobId(client, id), flags);
-      },
-    );
+    .action(async (id: string, flags: ConnectionFlags & JsonFlag & { readonly plain?: boolean }) => {
+      const client = connect(flags);
+      await watchJob(client, await findJobId(client, id), flags);
+    });
 }
 
 /** Watches a job until it ends, and sets exit status 1 unless it succeeded. */
 export async function watchJob(
   client: Hone,
   id: string,
-  { json = false, plain = false }: { readonly json?: boolean; readonly plain?: boolean } = {},
+  flags: JsonFlag & { readonly plain?: boolean } = {},
 ): Promise<void> {
+  const { json = false, plain = false } = flags;
   const isLive = process.stdout.isTTY && !json && !plain;
-  const last = isLive ? await watchLive(client, id) : await watchPlainly(client, id, json);
+  const last = isLive ? await watchLive(client, id) : await watchPlainly(client, id, flags);
   if (last.type === "training_failed") process.exitCode = 1;
 }
 
-async function watchPlainly(client: Hone, id: string, json: boolean): Promise<TrainingEvent> {
+async function watchPlainly(client: Hone, id: string, flags: JsonFlag): Promise<TrainingEvent> {
   // Prints all other messages to standard error, so that a program that reads standard output gets only events.
   const print = (line: string): void => void process.stderr.write(`${line}\n`);
   const followed = client.jobs.follow(id, {
@@ -49,9 +49,10 @@ async function watchPlainly(client: Hone, id: string, json: boolean): Promise<Tr
     onLost: (reason) => print(lostNotice(reason)),
     onBack: () => print("reconnected"),
   });
-  return lastOf(followed, (event) =>
-    process.stdout.write(`${json ? JSON.stringify(event) : formatEvent(event)}\n`),
-  );
+  return lastOf(followed, (event) => {
+    if (flags.json === true) printJsonLine(event, flags);
+    else process.stdout.write(`${formatEvent(event)}\n`);
+  });
 }
 
 /** Calls `onEvent` for each event and returns the last one. Every finished job has at least one event. */

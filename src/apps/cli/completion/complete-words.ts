@@ -16,6 +16,7 @@ export type ValueSource =
   | "jobs"
   | "added"
   | "webhooks"
+  | "rules"
   | "files"
   | "folders";
 

@@ -9,7 +9,9 @@ import { sourceOf } from "./value-sources.ts";
 export function addCompletionCommands(program: Command): void {
   program
     .command("completion")
-    .description("Print a shell script that completes commands, flags, and names of models and jobs.")
+    .description(
+      "Print a shell script that completes commands, flags, and the names of models, jobs, rules and webhooks.",
+    )
     .addArgument(new Argument("<shell>", "shell to complete in").choices(shells))
     .action((shell: Shell) => void process.stdout.write(shellScripts[shell]));
   program
@@ -86,6 +88,11 @@ function findersFor(flags: ConnectionFlags): Finders {
         about: `${kind}, ${state}`,
       })),
     added: () => addedModels(flags),
+    rules: async () =>
+      (await client.rules.list({}, { signal }).all()).map(({ project, name, terms }) => ({
+        value: `${project}/${name}`,
+        about: terms.map(({ kind }) => kind).join(" "),
+      })),
     webhooks: async () =>
       (await client.webhooks.list({}, { signal }).all()).map(({ id, url }) => ({ value: id, about: url })),
   };

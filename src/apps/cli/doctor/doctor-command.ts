@@ -6,6 +6,7 @@ import { HoneError } from "../../client/hone-error.ts";
 import { Hone } from "../../client/hone.ts";
 import type { SeenServer } from "../../server/doctor/address.ts";
 import { addSettingOptions, toFlagNames } from "../setting-options.ts";
+import { printJson } from "../json-output.ts";
 
 const about = `
 To check a command line of \`hone serve\`, replace \`serve\` by \`doctor\`: it takes the same settings. The command starts and
@@ -19,14 +20,14 @@ export function addDoctorCommand(program: Command): void {
       .option("--json", "print JSON"),
   )
     .addHelpText("after", about)
-    .action(async ({ json, ...flags }: FlagValues) => {
+    .action(async ({ json, select, ...flags }: FlagValues) => {
       const { examine } = await import("../../server/doctor/examine.ts");
       const findings: Finding[] = [];
       for await (const finding of examine(toFlagNames(flags), findServer)) {
         findings.push(finding);
         if (json !== true) process.stdout.write(lineOf(finding));
       }
-      if (json === true) process.stdout.write(`${JSON.stringify(findings, null, 2)}\n`);
+      if (json === true) printJson(findings, typeof select === "string" ? { select } : {});
       else process.stdout.write(`\n${summaryOf(findings)}\n`);
       if (findings.some(({ state }) => state === "fault")) process.exitCode = 1;
     });

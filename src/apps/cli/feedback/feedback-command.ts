@@ -2,14 +2,8 @@
 import type { Command } from "commander";
 import type { FeedbackCreateReq, FeedbackQueryReq } from "../../client/api.ts";
 import { invalid } from "../../../base/domain/service-error.ts";
-import {
-  addConnectionFlags,
-  connect,
-  type ConnectionFlags,
-  type JsonFlag,
-  printResult,
-  printRows,
-} from "../connection.ts";
+import { addConnectionFlags, connect, type ConnectionFlags, printResult, printRows } from "../connection.ts";
+import type { JsonFlag } from "../json-output.ts";
 import { addExportCommand } from "./export-feedback.ts";
 import { shortened } from "./pictures.ts";
 import {

@@ -2,7 +2,8 @@
 // and the preview of the training data.
 import type { FeedbackPreferenceJob, FeedbackPreferenceJobCreate } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
-import { type JsonFlag, printResult } from "../connection.ts";
+import { printResult } from "../connection.ts";
+import type { JsonFlag } from "../json-output.ts";
 import { findRule } from "../rules/find-rule.ts";
 import { leftOutLines, shortened } from "../rules/preview-screen.ts";
 import { hasTerms, readTerms, type TermFlags } from "../rules/term-flags.ts";

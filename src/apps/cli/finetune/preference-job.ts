@@ -1,6 +1,7 @@
 // `hone jobs preference`: train a model on preferences between answers, read from a file or derived from feedback.
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { addConnectionFlags, connect, type ConnectionFlags, type JsonFlag } from "../connection.ts";
+import { addConnectionFlags, connect, type ConnectionFlags } from "../connection.ts";
+import { type JsonFlag, printJsonLine } from "../json-output.ts";
 import {
   preferenceLosses,
   preferenceReferences,
@@ -11,7 +12,7 @@ import type {
   PreferenceReference,
 } from "../../../base/domain/preferences/preference-config.ts";
 import { invalid, type ServiceError } from "../../../base/domain/service-error.ts";
-import { findNamed } from "../named-version.ts";
+import { findNamed } from "../names/named-version.ts";
 import { addTermFlags } from "../rules/term-flags.ts";
 import { watchJob } from "../commands/watch-job.ts";
 import { asksForFeedback, type FeedbackFlags, trainOnFeedback } from "./preference-feedback.ts";
@@ -113,7 +114,8 @@ async function train(name: string, path: string | undefined, flags: PreferenceFl
   const job = await withUpload(client, path, (fileId) =>
     client.jobs.createPreference({ model_id: model.id, file_id: fileId, config }),
   );
-  process.stdout.write(`${flags.json === true ? JSON.stringify(job) : job.id}\n`);
+  if (flags.json === true) printJsonLine(job, flags);
+  else process.stdout.write(`${job.id}\n`);
   if (flags.watch === true) await watchJob(client, job.id, flags);
 }
 

@@ -2,8 +2,9 @@
 import type { Command } from "commander";
 import { resolveSupervisedConfig } from "../../../base/domain/supervised/supervised-config.ts";
 import type { Hone } from "../../client/hone.ts";
-import { addConnectionFlags, connect, type ConnectionFlags, type JsonFlag } from "../connection.ts";
-import { findNamed } from "../named-version.ts";
+import { addConnectionFlags, connect, type ConnectionFlags } from "../connection.ts";
+import { type JsonFlag, printJsonLine } from "../json-output.ts";
+import { findNamed } from "../names/named-version.ts";
 import { positiveNumber, type StepFlags, stepOptions, withUpload } from "./training-file.ts";
 import { watchJob } from "../commands/watch-job.ts";
 
@@ -63,6 +64,7 @@ async function submitFile(client: Hone, name: string, path: string, flags: SftFl
       config: stepOptions(flags),
     }),
   );
-  process.stdout.write(`${flags.json === true ? JSON.stringify(job) : job.id}\n`);
+  if (flags.json === true) printJsonLine(job, flags);
+  else process.stdout.write(`${job.id}\n`);
   return job.id;
 }

@@ -2,7 +2,8 @@
 // directly, so they need no key.
 import type { Command } from "commander";
 import { systemClock } from "../../../base/domain/clock.ts";
-import { printResult, printRows, type JsonFlag } from "../connection.ts";
+import { printResult, printRows } from "../connection.ts";
+import type { JsonFlag } from "../json-output.ts";
 import { limitFlags, limitsOf, type LimitFlags } from "./limit-flags.ts";
 import { readLength, readTime } from "./read-time.ts";
 

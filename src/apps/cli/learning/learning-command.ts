@@ -2,15 +2,9 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { invalid } from "../../../base/domain/service-error.ts";
 import type { LearningSettings } from "../../client/api.ts";
-import {
-  addConnectionFlags,
-  connect,
-  type ConnectionFlags,
-  type JsonFlag,
-  printResult,
-  printRows,
-} from "../connection.ts";
-import { findNamed } from "../named-version.ts";
+import { addConnectionFlags, connect, type ConnectionFlags, printResult, printRows } from "../connection.ts";
+import type { JsonFlag } from "../json-output.ts";
+import { findNamed } from "../names/named-version.ts";
 import { addTermFlags, hasTerms, readTerms, type TermFlags } from "../rules/term-flags.ts";
 import { cycleRow, learningLines } from "./learning-lines.ts";
 

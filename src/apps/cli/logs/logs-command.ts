@@ -8,6 +8,7 @@ import { systemClock } from "../../../base/domain/clock.ts";
 import { lineLevels, type LineLevel } from "../../../base/domain/logs/log-line.ts";
 import { addConnectionFlags, connect, type ConnectionFlags } from "../connection.ts";
 import { logText } from "./log-text.ts";
+import { printJsonLine } from "../json-output.ts";
 
 interface LogFlags extends ConnectionFlags {
   readonly follow?: boolean;
@@ -49,7 +50,7 @@ async function printLog(flags: LogFlags): Promise<void> {
   const client = connect(flags);
   const isColoured = process.stdout.isTTY && process.stdout.hasColors();
   const print = (line: LogLine): void =>
-    void process.stdout.write(json ? `${JSON.stringify(line)}\n` : logText(line, { isColoured }));
+    json ? printJsonLine(line, flags) : void process.stdout.write(logText(line, { isColoured }));
   const { newest, last } = await newestLines(client, level, lines);
   newest.forEach(print);
   if (flags.follow === true) await follow(client, { level, after: last, print });

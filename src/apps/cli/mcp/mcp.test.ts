@@ -257,11 +257,11 @@ test("refuses invalid input by naming the field, the value and the remedy", asyn
     ["add_feedback", { on: "unknown", emoji: "👍" }, /no recorded completion "unknown"/],
     ["list_feedback", { project: "games", after: "x" }, /after is "x"/],
     ["train_on_feedback", { model }, /0 of reactions, terms and rule/],
-    ["train_on_feedback", { model, rule: "games/none" }, /no reward rule "games\/none"/],
+    ["train_on_feedback", { model, rule: "games/none" }, /No reward rule has the name "games\/none"/],
     ["train_on_feedback", { model, terms: [{ kind: "number" }] }, /feedback_type/],
     ["train_on_rollouts", { model, rollout_ids: ["a"], group: "g" }, /rollout_ids and group/],
     ["judge_answers", { task: "t", answers: ["a"], rubric: "r" }, /answers/],
-    ["claim_item", { queue: "games/none" }, /no annotation queue "none"/],
+    ["claim_item", { queue: "games/none" }, /No annotation queue has the name "none"/],
   ] as const)
     assert.match(await refusal(name, input), expected);
 });

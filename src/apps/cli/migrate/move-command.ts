@@ -7,14 +7,9 @@ import type { ModelObject, TrainingJob } from "../../client/api.ts";
 import { invalid } from "../../../base/domain/service-error.ts";
 import { readClientSettings } from "../../server/config.ts";
 import { writeVersion } from "../commands/checkpoint-folders.ts";
-import {
-  addConnectionFlags,
-  connect,
-  printResult,
-  type ConnectionFlags,
-  type JsonFlag,
-} from "../connection.ts";
-import { findNamed } from "../named-version.ts";
+import { addConnectionFlags, connect, printResult, type ConnectionFlags } from "../connection.ts";
+import type { JsonFlag } from "../json-output.ts";
+import { findNamed } from "../names/named-version.ts";
 import { toJobRequest, listJobHistory } from "./job-history.ts";
 
 interface MoveFlags extends ConnectionFlags, JsonFlag {

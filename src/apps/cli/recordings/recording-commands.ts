@@ -2,14 +2,12 @@
 import type { Command } from "commander";
 import type { RecordedCompletion } from "../../client/api.ts";
 import type { RecordedFilter } from "../../client/calls/recording-calls.ts";
-import {
-  addConnectionFlags,
-  connect,
-  printResult,
-  printRows,
-  type ConnectionFlags,
-  type JsonFlag,
-} from "../connection.ts";
+import type { Hone } from "../../client/hone.ts";
+import { HoneError } from "../../client/hone-error.ts";
+import { isUuid } from "../../../base/domain/random.ts";
+import { addConnectionFlags, connect, printResult, printRows, type ConnectionFlags } from "../connection.ts";
+import type { JsonFlag } from "../json-output.ts";
+import { findById, isIdPrefix } from "../names/find-by-id.ts";
 
 interface ListFlags extends ConnectionFlags, JsonFlag {
   readonly model?: string;
@@ -55,7 +53,9 @@ export function addRecordingCommands(program: Command): void {
     )
     .option("--json", "print JSON, with tokens and log-probabilities")
     .action(async (requestId: string, flags: PlaceFlags) => {
-      const completion = await connect(flags).recordings.get(requestId, placeOf(flags));
+      const client = connect(flags);
+      const id = await findRequestId(client, requestId, flags);
+      const completion = await client.recordings.get(id, placeOf(flags));
       printResult(completion, shown(completion), flags);
     });
   addConnectionFlags(
@@ -69,9 +69,42 @@ export function addRecordingCommands(program: Command): void {
     )
     .option("--json", "print JSON")
     .action(async (requestId: string, flags: PlaceFlags) => {
-      const deleted = await connect(flags).recordings.delete(requestId, placeOf(flags));
+      const client = connect(flags);
+      const id = await findRequestId(client, requestId, flags);
+      const deleted = await client.recordings.delete(id, placeOf(flags));
       printResult(deleted, `deleted ${deleted.id}`, flags);
     });
+}
+
+/** Number of newest completions among which an id prefix is searched. */
+const searchedMax = 1000;
+
+/**
+ * Returns the request id that the user means. Programs choose request ids, so that any text may be a full id. A prefix
+ * must belong to one of the newest completions.
+ */
+async function findRequestId(client: Hone, typed: string, flags: PlaceFlags): Promise<string> {
+  const wanted = typed.replace(/^chatcmpl-/, "");
+  if (!isIdPrefix(wanted) || isUuid(wanted)) return typed;
+  const whole = await client.recordings.get(typed, placeOf(flags)).catch((error: unknown) => {
+    if (error instanceof HoneError && error.status === 404) return null;
+    throw error;
+  });
+  if (whole !== null) return typed;
+  const found = newest(client.recordings.list({ ...placeOf(flags), limit: 100 }), searchedMax);
+  const noun = `recorded completion among the newest ${searchedMax}`;
+  return (await findById(wanted, found, { noun, list: "hone completions list" })).id;
+}
+
+async function* newest(
+  completions: AsyncIterable<{ readonly request_id: string }>,
+  count: number,
+): AsyncGenerator<{ readonly id: string }> {
+  let left = count;
+  for await (const { request_id: id } of completions) {
+    yield { id };
+    if (--left === 0) return;
+  }
 }
 
 async function list(flags: ListFlags): Promise<void> {
@@ -95,7 +128,7 @@ async function list(flags: ListFlags): Promise<void> {
       ? { ...one }
       : { ...one, tokens: one.usage.completion_tokens, prompt: line(one.prompt), answer: line(one.answer) },
   );
-  const columns = ["request_id", "project_id", "model", "step", "ended_at", "tokens", "prompt", "answer"];
+  const columns = ["request_id", "model", "step", "prompt", "answer", "tokens", "ended_at", "project_id"];
   printRows(rows, { ...flags, columns });
 }
 

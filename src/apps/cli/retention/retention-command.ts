@@ -2,13 +2,8 @@
 import type { Command } from "commander";
 import { sizeText } from "../../../base/domain/text/size-text.ts";
 import type { Retention, RetentionSweep } from "../../client/api.ts";
-import {
-  addConnectionFlags,
-  connect,
-  printRows,
-  type ConnectionFlags,
-  type JsonFlag,
-} from "../connection.ts";
+import { addConnectionFlags, connect, printRows, type ConnectionFlags } from "../connection.ts";
+import { type JsonFlag, printJson } from "../json-output.ts";
 
 export function addRetentionCommand(program: Command): void {
   const retention = program
@@ -23,7 +18,7 @@ export function addRetentionCommand(program: Command): void {
     .option("--json", "print JSON")
     .action(async ({ entity, ...flags }: ConnectionFlags & JsonFlag & { readonly entity?: string }) => {
       const found = await connect(flags).retention.get(entity === undefined ? {} : { entity });
-      if (flags.json === true) process.stdout.write(`${JSON.stringify(found, null, 2)}\n`);
+      if (flags.json === true) printJson(found, flags);
       else showRetention(found);
     });
   addConnectionFlags(
@@ -37,7 +32,7 @@ export function addRetentionCommand(program: Command): void {
     .option("--json", "print JSON")
     .action(async ({ dryRun, ...flags }: ConnectionFlags & JsonFlag & { readonly dryRun?: boolean }) => {
       const swept = await connect(flags).retention.sweep({ dry_run: dryRun === true });
-      if (flags.json === true) process.stdout.write(`${JSON.stringify(swept, null, 2)}\n`);
+      if (flags.json === true) printJson(swept, flags);
       else showSweep(swept);
     });
 }

@@ -5,14 +5,9 @@ import { invalid } from "../../../base/domain/service-error.ts";
 import { programEnvironment } from "../../server/config.ts";
 import type { CreatedRollout, Rollout } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
-import {
-  addConnectionFlags,
-  connect,
-  type ConnectionFlags,
-  type JsonFlag,
-  printResult,
-  printRows,
-} from "../connection.ts";
+import { addConnectionFlags, connect, type ConnectionFlags, printResult, printRows } from "../connection.ts";
+import type { JsonFlag } from "../json-output.ts";
+import { findNamed } from "../names/named-version.ts";
 import { readReward, type Reward } from "./read-reward.ts";
 import { agentEnvironment, type RunOptions, runProgram } from "./run-command.ts";
 
@@ -54,7 +49,7 @@ export function addRolloutCommand(program: Command): void {
     .option("--json", "print JSON")
     .action(async (name: string, flags: ConnectionFlags & JsonFlag) => {
       const hone = connect(flags);
-      const model = await hone.model(name);
+      const { model } = await findNamed(hone, name);
       const { data } = await hone.rollouts.list(model.id).first();
       const columns = ["rollout_id", "state", "group", "version", "reward", "call_count", "created_at"];
       printRows(
@@ -68,7 +63,7 @@ async function runRollout(words: readonly [string, ...string[]], flags: RunFlags
   if (flags.rewardCommand !== undefined && flags.rewardFile !== undefined)
     throw invalid("--reward-command and --reward-file both give the reward; use one of them.");
   const hone = connect(flags);
-  const model = await hone.model(flags.model);
+  const { model } = await findNamed(hone, flags.model);
   const rollout = await hone.rollouts.create(model.id, {
     ...(flags.task === undefined ? {} : { task: flags.task }),
     group: flags.group ?? null,

@@ -1,24 +1,21 @@
-// Finds a reward rule by id or by project/name.
+// Finds a reward rule by its id, an id prefix, its name, or project/name.
 import { isUuid } from "../../../base/domain/random.ts";
-import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { RewardRule } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
+import { findById } from "../names/find-by-id.ts";
 
 /**
- * Returns the reward rule with an id or a name.
+ * Returns the reward rule with an id, an id prefix or a name, which may begin with the project and the entity.
  *
- * @throws HoneError for an unknown id; ServiceError `not_found` for an unknown name
+ * @throws HoneError for an unknown full id; ServiceError `not_found` if no rule is meant, `invalid` if several may be
  */
-export async function findRule(client: Hone, name: string): Promise<RewardRule> {
-  if (isUuid(name)) return client.rules.get(name);
-  const parts = name.split("/");
-  const [project, ruleName] = parts.slice(-2);
-  const entity = parts.length === 3 ? { entity: parts[0] } : {};
-  if (parts.length === 2 || parts.length === 3)
-    for await (const rule of client.rules.list({ project, ...entity }))
-      if (rule.name === ruleName) return rule;
-  throw new ServiceError({
-    code: "not_found",
-    message: `There is no reward rule ${JSON.stringify(name)}; give an id or project/name (\`hone rules\` lists them).`,
+export async function findRule(client: Hone, typed: string): Promise<RewardRule> {
+  if (isUuid(typed)) return client.rules.get(typed);
+  const [name, project, entity] = typed.split("/").toReversed();
+  const query = { ...(project !== undefined && { project }), ...(entity !== undefined && { entity }) };
+  return findById(typed, client.rules.list(query), {
+    noun: "reward rule",
+    list: "hone rules",
+    isNamed: (rule) => rule.name === name,
   });
 }

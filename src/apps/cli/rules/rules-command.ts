@@ -3,15 +3,10 @@ import type { Command } from "commander";
 import type { FeedbackJobCreate, RewardRule } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { invalid } from "../../../base/domain/service-error.ts";
-import {
-  addConnectionFlags,
-  connect,
-  type ConnectionFlags,
-  type JsonFlag,
-  printResult,
-  printRows,
-} from "../connection.ts";
-import { findNamed } from "../named-version.ts";
+import { addConnectionFlags, connect, type ConnectionFlags, printResult, printRows } from "../connection.ts";
+import type { JsonFlag } from "../json-output.ts";
+import { findNamed } from "../names/named-version.ts";
+import { newName } from "../names/new-name.ts";
 import { findRule } from "./find-rule.ts";
 import { previewLines } from "./preview-screen.ts";
 import { addTermFlags, hasTerms, readTerms, type TermFlags } from "./term-flags.ts";
@@ -85,9 +80,9 @@ function addAddCommand(rules: Command): void {
   addTermFlags(
     addConnectionFlags(
       rules
-        .command("add <project> <name>")
+        .command("add <project> [name]")
         .description(
-          "Add a reward rule. With --train, the rule trains a model automatically as feedback arrives, or with --rollouts, as rollouts are finished.",
+          "Add a reward rule (project/name, or two words). With --train, the rule trains a model automatically as feedback arrives, or with --rollouts, as rollouts are finished.",
         ),
     ),
   )
@@ -117,7 +112,8 @@ function addAddCommand(rules: Command): void {
     )
     .option("--learning-rate <number>", "learning rate of the jobs that the rule creates")
     .option("--json", "print JSON")
-    .action(async (project: string, name: string, flags: AddFlags) => {
+    .action(async (words: string, last: string | undefined, flags: AddFlags) => {
+      const { project, name } = newName(words, last);
       const client = connect(flags);
       refuseQueueFlags(flags);
       const model = flags.train === undefined ? null : (await findNamed(client, flags.train)).model;

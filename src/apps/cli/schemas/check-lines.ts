@@ -5,6 +5,7 @@ import type { SchemaChecker } from "../../server/constraints/check-schemas.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { caseFields, checkCase, parsedJson, readCase } from "./schema-case.ts";
 import { Summary } from "./summary.ts";
+import { type JsonFlag, printJsonLine } from "../json-output.ts";
 
 /**
  * Prints a JSON line per schema. Prints invalid lines and a summary to standard error.
@@ -12,7 +13,11 @@ import { Summary } from "./summary.ts";
  * @param files read in this order; `-` is standard input
  * @returns true if all lines were valid
  */
-export async function checkLines(checkSchema: SchemaChecker, files: readonly string[]): Promise<boolean> {
+export async function checkLines(
+  checkSchema: SchemaChecker,
+  files: readonly string[],
+  flags: JsonFlag = {},
+): Promise<boolean> {
   const summary = new Summary();
   let faultCount = 0;
   for (const file of files) {
@@ -27,7 +32,7 @@ export async function checkLines(checkSchema: SchemaChecker, files: readonly str
       try {
         const checked = checkCase(checkSchema, readCase(parsedJson(line), `line ${number}`));
         summary.add(checked);
-        process.stdout.write(`${JSON.stringify(caseFields(checked))}\n`);
+        printJsonLine(caseFields(checked), flags);
       } catch (error) {
         if (!(error instanceof ServiceError)) throw error;
         faultCount += 1;

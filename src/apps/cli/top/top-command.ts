@@ -7,6 +7,7 @@ import { History, type Snapshot } from "./snapshot.ts";
 import { snapshotFields } from "./snapshot-fields.ts";
 import { plainTop, renderTop } from "./top-view.ts";
 import { LiveScreen } from "../watch/live-screen.ts";
+import { printJsonLine } from "../json-output.ts";
 
 interface TopFlags extends ConnectionFlags {
   /** Interval between samples in seconds. */
@@ -76,10 +77,10 @@ async function showServer(flags: TopFlags): Promise<void> {
   }
 }
 
-function printOnce(snapshot: Snapshot, history: History, { json }: TopFlags): void {
+function printOnce(snapshot: Snapshot, history: History, flags: TopFlags): void {
   const { rates, curves } = history;
-  if (json === true) {
-    process.stdout.write(`${JSON.stringify(snapshotFields(snapshot, rates))}\n`);
+  if (flags.json === true) {
+    printJsonLine(snapshotFields(snapshot, rates), flags);
     return;
   }
   const size = { columns: process.stdout.columns || 100, rows: Infinity };
@@ -96,15 +97,16 @@ interface TopScreen {
   end(): void;
 }
 
-function createScreen({ json = false }: TopFlags, history: History, onEnd: () => void): TopScreen {
+function createScreen(flags: TopFlags, history: History, onEnd: () => void): TopScreen {
   process.once("SIGINT", onEnd);
   process.once("SIGTERM", onEnd);
   const forget = (): void => void process.off("SIGINT", onEnd).off("SIGTERM", onEnd);
+  const { json = false } = flags;
   if (process.stdout.isTTY && !json) return liveScreen(history, { onEnd, forget });
   return {
     show: (snapshot, notice) => {
       if (notice !== null) process.stderr.write(`${notice}\n`);
-      else if (json) process.stdout.write(`${JSON.stringify(snapshotFields(snapshot, history.rates))}\n`);
+      else if (json) printJsonLine(snapshotFields(snapshot, history.rates), flags);
       else process.stdout.write(`${plainTop({ snapshot, rates: history.rates })}\n`);
     },
     end: forget,

@@ -5,13 +5,8 @@ import { type Command, Option } from "commander";
 import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
 import type { TracedDataset, TracedDatasetReq } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
-import {
-  addConnectionFlags,
-  connect,
-  type ConnectionFlags,
-  type JsonFlag,
-  printResult,
-} from "../connection.ts";
+import { addConnectionFlags, connect, type ConnectionFlags, printResult } from "../connection.ts";
+import type { JsonFlag } from "../json-output.ts";
 import { projectIdOf } from "../feedback/selection.ts";
 import { positiveNumber } from "../finetune/training-file.ts";
 import { writeWhole } from "../written-file.ts";

@@ -50,16 +50,33 @@ export function addStep(series: Map<string, number[]>, { data }: TrainingEvent):
   }
 }
 
-/** Maximum number of metrics in the line of a gradient step; the events contain all. */
+/** Maximum number of metrics in the line of an event; the events contain all. */
 const lineMetricsMax = 5;
 
-/** Formats an event as one line; for a gradient step, with its most important metrics only. */
+/** Most important values of the events that begin and end a successful training, most important first. */
+const mainValues: readonly string[] = [
+  "step",
+  "data/reward",
+  "loss/train",
+  "loss/kl_div",
+  "time/step_trainer_s",
+  "num_gradient_steps",
+  "num_trained_sequences",
+  "num_trajectories",
+  "num_trainable_tokens",
+];
+
+/** Formats an event as one line; only an event that reports a failure has all its values there. */
 export function formatEvent({ type, data }: TrainingEvent): string {
   const spelled = (name: string): string => {
     const value = data[name];
     return `${name} ${typeof value === "number" ? shortNumber(value) : value}`;
   };
-  if (type !== "gradient_step") return [type, ...Object.keys(data).map(spelled)].join("  ");
+  if (type !== "gradient_step") {
+    const main = type === "training_failed" ? [] : mainValues.filter((name) => name in data);
+    const names = main.length === 0 ? Object.keys(data) : main.slice(0, lineMetricsMax);
+    return [type, ...names.map(spelled)].join("  ");
+  }
   const { step, num_gradient_steps: count } = data;
   const place =
     typeof step === "number" ? [`step ${step}${typeof count === "number" ? `/${count}` : ""}`] : [];

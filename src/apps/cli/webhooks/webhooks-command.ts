@@ -1,14 +1,12 @@
 // `hone webhooks`: manage webhooks, list their deliveries, and replay them.
 import type { Command } from "commander";
 import type { Webhook, WebhookDelivery } from "../../client/api.ts";
-import {
-  addConnectionFlags,
-  connect,
-  printResult,
-  printRows,
-  type ConnectionFlags,
-  type JsonFlag,
-} from "../connection.ts";
+import { addConnectionFlags, connect, printResult, printRows, type ConnectionFlags } from "../connection.ts";
+import type { JsonFlag } from "../json-output.ts";
+import { findDeliveryId, findWebhook } from "./find-webhook.ts";
+
+const about =
+  "\nIdentify a webhook by its id, by a unique prefix of the id, or by its URL or the host of the URL.";
 
 type Flags = ConnectionFlags & JsonFlag;
 
@@ -22,7 +20,8 @@ interface AddFlags extends Flags {
 export function addWebhooksCommand(program: Command): void {
   const webhooks = program
     .command("webhooks")
-    .description("Manage webhooks: receivers of feedback and job events.");
+    .description("Manage webhooks: receivers of feedback and job events.")
+    .addHelpText("after", about);
   const withFlags = (command: Command): Command => addConnectionFlags(command).option("--json", "print JSON");
   withFlags(webhooks.command("list", { isDefault: true }).description("List webhooks.")).action(
     async (flags: Flags) => {
@@ -54,7 +53,9 @@ export function addWebhooksCommand(program: Command): void {
       .command("enable <id>")
       .description("Enable a disabled webhook again. It gets only events that occur from now on."),
   ).action(async (id: string, flags: Flags) => {
-    printResult(await connect(flags).webhooks.change(id, { enabled: true }), `enabled ${id}`, flags);
+    const client = connect(flags);
+    const { id: found } = await findWebhook(client, id);
+    printResult(await client.webhooks.change(found, { enabled: true }), `enabled ${found}`, flags);
   });
   withFlags(
     webhooks.command("deliveries <id>").description("List the deliveries of a webhook, newest first."),
@@ -71,7 +72,9 @@ export function addWebhooksCommand(program: Command): void {
     .action(replay);
   withFlags(webhooks.command("delete <id>").description("Delete a webhook and its deliveries.")).action(
     async (id: string, flags: Flags) => {
-      printResult(await connect(flags).webhooks.delete(id), `deleted ${id}`, flags);
+      const client = connect(flags);
+      const { id: found } = await findWebhook(client, id);
+      printResult(await client.webhooks.delete(found), `deleted ${found}`, flags);
     },
   );
 }
@@ -94,7 +97,9 @@ async function listDeliveries(
   const deliveries: WebhookDelivery[] = [];
   const query = flags.state === undefined ? {} : { state: flags.state };
   const limit = Math.max(1, Math.min(flags.limit, 100));
-  for await (const delivery of connect(flags).webhooks.deliveries(id, { ...query, limit })) {
+  const client = connect(flags);
+  const { id: found } = await findWebhook(client, id);
+  for await (const delivery of client.webhooks.deliveries(found, { ...query, limit })) {
     deliveries.push(delivery);
     if (deliveries.length >= flags.limit) break;
   }
@@ -112,16 +117,19 @@ async function replay(
   delivery: string | undefined,
   flags: Flags & { readonly failedSince?: string },
 ): Promise<void> {
-  const { webhooks } = connect(flags);
+  const client = connect(flags);
+  const { webhooks } = client;
+  const { id: found } = await findWebhook(client, id);
   if (flags.failedSince === undefined) {
-    const answer = await webhooks.replay(id, { delivery_id: delivery ?? null });
+    const deliveryId = delivery === undefined ? null : await findDeliveryId(client, found, delivery);
+    const answer = await webhooks.replay(found, { delivery_id: deliveryId });
     return printResult(answer, `${answer.replayed} deliveries will be resent`, flags);
   }
   const time = new Date(flags.failedSince);
   const since = Number.isNaN(time.getTime()) ? flags.failedSince : time.toISOString();
   let count = 0;
   for (let hasMore = true; hasMore;) {
-    const answer = await webhooks.replay(id, { failed_since: since });
+    const answer = await webhooks.replay(found, { failed_since: since });
     count += answer.replayed;
     hasMore = answer.has_more;
   }

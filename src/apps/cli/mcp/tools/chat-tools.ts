@@ -2,7 +2,7 @@
 import * as z from "zod";
 import type { ChatCompletionRequest } from "../../../client/api.ts";
 import { judgeTexts } from "../../../client/judging/judge.ts";
-import { toServerModelName } from "../../commands/chat.ts";
+import { toServerModelName } from "../../names/named-version.ts";
 import { given } from "../fields.ts";
 import { tool } from "../tool.ts";
 import { collectAnswers } from "./collect-answers.ts";

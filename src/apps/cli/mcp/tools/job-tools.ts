@@ -1,8 +1,8 @@
 // Tools for training jobs: list, show, watch and cancel.
 import * as z from "zod";
 import type { TrainingEvent, TrainingJob } from "../../../client/api.ts";
-import { findJob, findJobId } from "../../named-job.ts";
-import { findNamed } from "../../named-version.ts";
+import { findJob, findJobId } from "../../names/named-job.ts";
+import { findNamed } from "../../names/named-version.ts";
 import { given, modelName, pageOf, paging, toPage } from "../fields.ts";
 import { tool, type ToolContext } from "../tool.ts";
 

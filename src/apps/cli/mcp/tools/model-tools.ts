@@ -1,6 +1,6 @@
 // Tools for models and their versions.
 import * as z from "zod";
-import { findNamed } from "../../named-version.ts";
+import { findNamed } from "../../names/named-version.ts";
 import { given, modelName, pageOf, paging, projectName, toPage } from "../fields.ts";
 import { tool } from "../tool.ts";
 

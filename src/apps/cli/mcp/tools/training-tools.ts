@@ -2,7 +2,7 @@
 import * as z from "zod";
 import type { FeedbackJobCreate, RewardTerm } from "../../../client/api.ts";
 import { invalid } from "../../../../base/domain/service-error.ts";
-import { findNamed } from "../../named-version.ts";
+import { findNamed } from "../../names/named-version.ts";
 import { findRule } from "../../rules/find-rule.ts";
 import { given, modelName, pageOf, paging, time, toPage } from "../fields.ts";
 import { tool, type ToolContext } from "../tool.ts";
