@@ -136,9 +136,15 @@ export function blockValues({
  */
 const fitCount = 4;
 
+/** Scale and offset of a block: the value of a code is (code − 8) · scale + offset. */
+interface BlockSteps {
+  readonly scale: number;
+  readonly offset: number;
+}
+
 /**
  * Rounds each block of 32 values to 16 steps. Chooses the block's scale and offset at a local minimum of the squared
- * error.
+ * error: starts with equal steps from the smallest to the largest value, and iterates while the error decreases.
  */
 export function toInt4(values: Float32Array, shape: readonly number[]): Int4Blocks {
   const [N, K] = shape;
@@ -146,74 +152,87 @@ export function toInt4(values: Float32Array, shape: readonly number[]): Int4Bloc
   const codes = new Uint8Array((N * K) / 2);
   const scales = new Float32Array(blockCount);
   const offsets = new Float32Array(blockCount);
+  // All blocks use the same two arrays, because new arrays for each block take most of the time.
+  let [best, next] = [new Uint8Array(blockSize), new Uint8Array(blockSize)];
   for (let block = 0; block < blockCount; block++) {
-    const fit = fitBlock(values.subarray(block * blockSize, (block + 1) * blockSize));
-    scales[block] = fit.scale;
-    offsets[block] = fit.offset;
-    for (let pair = 0; pair < blockSize / 2; pair++) {
-      codes[(block * blockSize) / 2 + pair] = fit.codes[2 * pair] | (fit.codes[2 * pair + 1] << 4);
+    const start = block * blockSize;
+    let steps = equalSteps(values, start);
+    writeCodes(values, start, best, steps);
+    let error = squaredError(values, start, best, steps);
+    for (let turn = 0; turn < fitCount; turn++) {
+      const fitted = leastSquares(values, start, best);
+      writeCodes(values, start, next, fitted);
+      const fittedError = squaredError(values, start, next, fitted);
+      if (!(fittedError < error)) break;
+      [best, next] = [next, best];
+      steps = fitted;
+      error = fittedError;
     }
+    scales[block] = steps.scale;
+    offsets[block] = steps.offset;
+    for (let pair = 0; pair < blockSize / 2; pair++)
+      codes[start / 2 + pair] = best[2 * pair] | (best[2 * pair + 1] << 4);
   }
   return { codes, scales, offsets };
 }
 
-interface BlockFit {
-  readonly codes: Uint8Array;
-  readonly scale: number;
-  readonly offset: number;
-}
-
-/**
- * Fits the codes, scale and offset of a block. Starts with equal steps from the smallest to the largest value, and
- * iterates while the error decreases.
- */
-function fitBlock(values: Float32Array): BlockFit {
-  const [least, largest] = [Math.min(...values), Math.max(...values)];
-  const first = (largest - least) / 15;
-  let best = codesFor(values, Math.fround(first), Math.fround(least + 8 * first));
-  let bestError = squaredError(values, best);
-  for (let turn = 0; turn < fitCount; turn++) {
-    const { scale, offset } = leastSquares(values, best.codes);
-    const next = codesFor(values, Math.fround(scale), Math.fround(offset));
-    const error = squaredError(values, next);
-    if (!(error < bestError)) break;
-    best = next;
-    bestError = error;
+function equalSteps(values: Float32Array, start: number): BlockSteps {
+  let [least, largest] = [Infinity, -Infinity];
+  for (let index = start; index < start + blockSize; index++) {
+    least = Math.min(least, values[index]);
+    largest = Math.max(largest, values[index]);
   }
-  return best;
+  const scale = (largest - least) / 15;
+  return { scale: Math.fround(scale), offset: Math.fround(least + 8 * scale) };
 }
 
-function codesFor(values: Float32Array, scale: number, offset: number): BlockFit {
-  const codes = new Uint8Array(values.length).fill(8);
-  if (scale !== 0) {
-    for (let index = 0; index < values.length; index++) {
-      codes[index] = Math.max(0, Math.min(15, Math.round((values[index] - offset) / scale) + 8));
-    }
+/** Writes the codes of the block that begins at `start`. */
+function writeCodes(
+  values: Float32Array,
+  start: number,
+  codes: Uint8Array,
+  { scale, offset }: BlockSteps,
+): void {
+  if (scale === 0) {
+    codes.fill(8);
+    return;
   }
-  return { codes, scale, offset };
+  for (let index = 0; index < blockSize; index++) {
+    const code = Math.round((values[start + index] - offset) / scale) + 8;
+    // Comparisons take less time than `Math.min` and `Math.max`.
+    codes[index] = code < 0 ? 0 : code > 15 ? 15 : code;
+  }
 }
 
-function squaredError(values: Float32Array, { codes, scale, offset }: BlockFit): number {
+function squaredError(
+  values: Float32Array,
+  start: number,
+  codes: Uint8Array,
+  { scale, offset }: BlockSteps,
+): number {
   let error = 0;
-  for (let index = 0; index < values.length; index++) {
-    error += ((codes[index] - 8) * scale + offset - values[index]) ** 2;
+  for (let index = 0; index < blockSize; index++) {
+    const difference = (codes[index] - 8) * scale + offset - values[start + index];
+    error += difference * difference;
   }
   return error;
 }
 
-/** Returns the scale and the offset of the line through the points (code − 8, value) with the least squared error. */
-function leastSquares(values: Float32Array, codes: Uint8Array): { scale: number; offset: number } {
+/**
+ * Returns the scale and offset of the line through the points (code − 8, value) with the least squared error, rounded to
+ * float32.
+ */
+function leastSquares(values: Float32Array, start: number, codes: Uint8Array): BlockSteps {
   let [sumCode, sumValue, sumSquare, sumProduct] = [0, 0, 0, 0];
-  for (let index = 0; index < values.length; index++) {
-    const code = codes[index] - 8;
+  for (let index = 0; index < blockSize; index++) {
+    const [code, value] = [codes[index] - 8, values[start + index]];
     sumCode += code;
-    sumValue += values[index];
+    sumValue += value;
     sumSquare += code * code;
-    sumProduct += code * values[index];
+    sumProduct += code * value;
   }
-  const count = values.length;
-  const spread = count * sumSquare - sumCode * sumCode;
-  if (spread === 0) return { scale: 0, offset: sumValue / count };
-  const scale = (count * sumProduct - sumCode * sumValue) / spread;
-  return { scale, offset: (sumValue - scale * sumCode) / count };
+  const spread = blockSize * sumSquare - sumCode * sumCode;
+  if (spread === 0) return { scale: 0, offset: Math.fround(sumValue / blockSize) };
+  const scale = (blockSize * sumProduct - sumCode * sumValue) / spread;
+  return { scale: Math.fround(scale), offset: Math.fround((sumValue - scale * sumCode) / blockSize) };
 }

@@ -171,9 +171,15 @@ export function codeGradientParts(
   return [scales, storedAs(form, codes)];
 }
 
-/** Converts signed codes to the type of their form. Unsigned codes are stored with 128 added. */
+/**
+ * Converts signed codes to the type of their form. Unsigned codes are stored with 128 added, in a loop, because
+ * `Uint8Array.from` with a function takes twenty times as long.
+ */
 function storedAs(form: CodeType, codes: Int8Array): Int8Array | Uint8Array {
-  return form === "int8" ? codes : Uint8Array.from(codes, (code) => code + 128);
+  if (form === "int8") return codes;
+  const unsigned = new Uint8Array(codes.length);
+  for (let at = 0; at < codes.length; at++) unsigned[at] = codes[at] + 128;
+  return unsigned;
 }
 
 function byBlock(offsets: Float32Array, N: number, blockCount: number): Float32Array {
