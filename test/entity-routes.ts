@@ -617,6 +617,12 @@ function keyAttempts({ entity }: Things): Readonly<Record<string, readonly Attem
     "GET /v1/preview/retention": [
       { ...get(`/v1/preview/retention?entity=${entity}`, 403), statusOfOwner: 200 },
     ],
+    "POST /v1/preview/base-models/:base_model/load": forAdmins(
+      post("/v1/preview/base-models/hone-tiny/load", "", 403),
+    ),
+    "POST /v1/preview/base-models/:base_model/unload": forAdmins(
+      post("/v1/preview/base-models/hone-tiny/unload", "", 403),
+    ),
     "POST /v1/preview/retention/sweep": forAdmins(
       post("/v1/preview/retention/sweep", { dry_run: true }, 403),
       post("/v1/preview/retention/sweep", {}, 403),

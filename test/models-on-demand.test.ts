@@ -187,3 +187,18 @@ test("a job for a model that is not loaded trains, and its version is served onc
   assert.equal(status, 200, JSON.stringify(body));
   assert.match(body.system_fingerprint, /^tiny#[0-9a-f]{12}@.*:step1/);
 });
+
+test("an administrator loads and unloads a model, whose engine process then ends", async () => {
+  const server = scarce();
+  const change = (verb: string, name: string) =>
+    call(server, "POST", `/v1/preview/base-models/${name}/${verb}`);
+  assert.deepEqual((await change("load", "olmo")).body, { base_model: "olmo", status: "loaded" });
+  assert.equal(await statusOf(server, "olmo"), "loaded");
+  assert.deepEqual((await change("unload", "olmo")).body, { base_model: "olmo", status: "unloaded" });
+  await eventually("no engine runs", async () => (engineIds(server).length === 0 ? true : null));
+  assert.deepEqual((await change("unload", "olmo")).status, 200);
+  const { status, body } = await change("load", "owner%2Fmodel");
+  assert.deepEqual([status, body.detail[0].loc], [404, ["path", "base_model"]]);
+  await load(server, "olmo");
+  assert.equal(await statusOf(server, "olmo"), "loaded");
+});

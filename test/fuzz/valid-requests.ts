@@ -831,6 +831,8 @@ export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
     get("/v1/preview/summary"),
     get("/v1/preview/logs?level=warn&limit=3&order=asc"),
     get("/v1/preview/retention?entity=local"),
+    post("/v1/preview/base-models/hone-tiny/load", undefined),
+    post("/v1/preview/base-models/hone-tiny/unload", undefined),
     post("/v1/preview/retention/sweep", { dry_run: true }, { names: ["dry_run"] }),
     get(`${keys}/${jobId}`),
     post(`${keys}/${jobId}`, { scopes: ["read"], name: null }, { names: namesIn(keyChangeForm.schema) }),

@@ -50,6 +50,18 @@ import type { HttpSettings } from "./settings.ts";
 /** Runs chat completions; see inference/chat. */
 export type ChatPort = Pick<ChatService, "begin">;
 
+/** Loads and unloads base models by name. Unknown names throw ServiceError `not_found`. */
+export interface BaseMemory {
+  /** Resolves when the model is loaded, or rejects with the reason why it cannot be loaded. */
+  readonly load: (name: string, options: { readonly signal: AbortSignal }) => Promise<void>;
+  /**
+   * Resolves when the model is no longer in memory.
+   *
+   * @throws ServiceError `conflict` while requests use the model, `unsupported` for a model of vLLM servers
+   */
+  readonly unload: (name: string) => Promise<void>;
+}
+
 /** Runs durable jobs; see train/jobs. */
 export type JobPort = Pick<JobQueue, "submit" | "replay" | "retry" | "cancel" | "watchEvents" | "limits">;
 
@@ -108,6 +120,8 @@ export interface HttpDependencies {
   ) => Promise<ConstraintCheck>;
   /** Returns the base models that are served, the default first. */
   readonly baseModels: () => readonly ListedBase[];
+  /** Memory of the base models that this server computes. */
+  readonly baseMemory: BaseMemory;
   readonly directory: Pick<ModelDirectory, "find" | "resolve">;
   readonly keys: Pick<KeyStore, "find" | "findByHash" | "findEnded">;
   readonly keyService: KeyService;

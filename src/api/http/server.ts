@@ -67,6 +67,7 @@ import { graderRoutes } from "./routes/fine-tuning/graders.ts";
 import { fineTuningEventRoutes } from "./routes/fine-tuning/job-events.ts";
 import { healthRoutes } from "./routes/health.ts";
 import { modelRoutes } from "./routes/models.ts";
+import { baseMemoryRoutes } from "./routes/models/base-memory.ts";
 import { servedModelRoutes } from "./routes/served-models.ts";
 import { supervisedJobRoutes } from "./routes/supervised/supervised-jobs.ts";
 import { summaryRoutes } from "./routes/summary/summary.ts";
@@ -216,6 +217,7 @@ export async function createHttpServer(
     });
     structuredOutputRoutes(scope, dependencies, bodies);
     servedModelRoutes(scope, dependencies);
+    baseMemoryRoutes(scope, dependencies);
     ownKeyRoute(scope);
     keyRoutes(scope, dependencies);
     entityLimitRoutes(scope, dependencies);

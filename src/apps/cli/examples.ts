@@ -18,6 +18,8 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   "models add": ["hone models add HuggingFaceTB/SmolLM2-135M-Instruct"],
   "models added": ["hone models added"],
   "models remove": ["hone models remove SmolLM2-135M-Instruct"],
+  "models load": ["hone models load SmolLM2-135M-Instruct"],
+  "models unload": ["hone models unload SmolLM2-135M-Instruct"],
   "models fit": ["hone models fit", "hone models fit Qwen/Qwen3-1.7B --context 8192"],
   "models check": [
     "hone models check ./SmolLM2-135M-Instruct.Q4_1.gguf",

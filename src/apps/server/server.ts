@@ -9,6 +9,7 @@ import type { HttpDependencies } from "../../api/http/dependencies.ts";
 import type { ListedBase } from "../../api/wire/models/served-model.ts";
 import { createHttpServer } from "../../api/http/server.ts";
 import { failedBaseError, loadFaults } from "./bases/failed-bases.ts";
+import { baseMemoryOf } from "./bases/base-memory.ts";
 import { engineHealth, idleHealth, listedBases } from "./bases/listed-bases.ts";
 import { createBaseCheck } from "./checks/base-check.ts";
 import { createBucketCheck } from "./checks/bucket-check.ts";
@@ -135,6 +136,7 @@ async function composeServer(
       bases: createBaseCheck({ models: versions, bases: baseNames, weightsOf, clock }),
     },
     baseModels: () => listedBases(baseNames, { bases, failed, weightsOf }),
+    baseMemory: baseMemoryOf({ bases, failed }),
     directory: models.directory,
     isServing,
     isDraining: () => progress.isDraining,

@@ -12,6 +12,8 @@ const unlimited = [
   "GET /v1/preview/keys",
   "GET /v1/preview/keys/{key_id}",
   "GET /v1/preview/logs",
+  "POST /v1/preview/base-models/{base_model}/load",
+  "POST /v1/preview/base-models/{base_model}/unload",
   "POST /v1/preview/entities/{entity}/limits",
   "POST /v1/preview/keys",
   "POST /v1/preview/keys/{key_id}",

@@ -21,6 +21,8 @@ const operations: Readonly<Record<string, readonly string[]>> = {
   "/v1/models/{model}": ["get"],
   "/version": ["get"],
   "/v1/preview/base-models": ["get"],
+  "/v1/preview/base-models/{base_model}/load": ["post"],
+  "/v1/preview/base-models/{base_model}/unload": ["post"],
   "/v1/preview/key": ["get"],
   "/v1/preview/entities/{entity}/limits": ["get", "post"],
   "/v1/preview/keys": ["get", "post"],

@@ -14,6 +14,7 @@ export interface PathParameter {
 }
 
 export const pathParameters = {
+  base_model: { description: "Name of the base model, with `/` written as `%2F`." },
   checkpoint: { description: "Name of the saved weights." },
   entity: { description: "Name of the entity." },
   file_name: { description: "Name of the file." },

@@ -16,6 +16,7 @@ import {
 } from "../../../base/domain/access.ts";
 import { systemClock, type Clock } from "../../../base/domain/clock.ts";
 import { FakeClock } from "../../../base/domain/testing/fake-clock.ts";
+import { notFound } from "../../../base/domain/service-error.ts";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import { selected } from "../../../base/domain/testing/feedback-queries/answer-in-memory.ts";
 import type { FeedbackQuery, FeedbackResult } from "../../../base/domain/feedback-query/feedback-query.ts";
@@ -192,6 +193,11 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     jobFault: null as Error | null,
   };
   const baseModels = ["tiny", "small"];
+  const unloaded = new Set<string>();
+  const servedBase = (name: string): string => {
+    if (baseModels.includes(name)) return name;
+    throw notFound("base model", name);
+  };
   await database.servers.create("server", { until: new Date(0), baseModels, artifacts: "shared" });
   const clock = options.clock ?? systemClock;
   const jobQueue = new JobQueue(
@@ -318,7 +324,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
         vocabularySize: 512,
         isExact: true,
         replies: listedReplies,
-        presence: { status: "loaded", reason: "" },
+        presence: { status: unloaded.has(name) ? "unloaded" : "loaded", reason: "" },
         memoryBytes: 2 ** 20,
         keyValueBytes: 2 ** 19,
         device: { device: "cpu", reason: "" },
@@ -332,6 +338,10 @@ export async function fakeServer(options: FakeServerOptions = {}) {
         },
         weightsHash: null,
       })),
+    baseMemory: {
+      load: async (name) => void unloaded.delete(servedBase(name)),
+      unload: async (name) => void unloaded.add(servedBase(name)),
+    },
     directory,
     keys: database.keys,
     keyService: createKeyService({ keys: database.keys, clock }),

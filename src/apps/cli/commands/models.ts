@@ -10,6 +10,7 @@ import { findNamed } from "../names/named-version.ts";
 import { newName } from "../names/new-name.ts";
 import { addMoveCommand } from "../migrate/move-command.ts";
 import { addAddedModelCommands } from "./added-models.ts";
+import { addMemoryCommands } from "../memory/loaded-models.ts";
 import { addCheckCommand } from "./check-model.ts";
 import { addFitCommand } from "./fit-models.ts";
 import { addFolderCommands } from "./checkpoint-folders.ts";
@@ -135,6 +136,7 @@ export function addModelsCommand(program: Command): void {
       printResult({ deleted: name, model_id: model.id, step }, `deleted ${name}`, flags);
     });
   addAddedModelCommands(models);
+  addMemoryCommands(models);
   addCheckCommand(models);
   addFitCommand(models);
   addVersionCommands(models);

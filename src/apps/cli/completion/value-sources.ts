@@ -12,6 +12,8 @@ export const valueSources: Readonly<Record<string, Readonly<Record<string, Value
   "models delete": { name: "trained" },
   "models add": { model: "files" },
   "models remove": { name: "added" },
+  "models load": { base_model: "models" },
+  "models unload": { base_model: "models" },
   "models check": { model: "files" },
   "models fit": { model: "files" },
   "models versions": { name: "trained" },

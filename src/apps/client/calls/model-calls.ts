@@ -29,6 +29,10 @@ export class ServedCalls extends CallGroup {
   readonly get = this.call("GET /v1/models/{model}");
   /** Lists the base models, the default model first. */
   readonly bases = this.call("GET /v1/preview/base-models");
+  /** Loads a base model into the server's memory, and returns when it is loaded. Requires an admin key. */
+  readonly load = this.call("POST /v1/preview/base-models/{base_model}/load", { isRepeatable: true });
+  /** Frees the memory of a base model that no request uses. Requires an admin key. */
+  readonly unload = this.call("POST /v1/preview/base-models/{base_model}/unload", { isRepeatable: true });
 
   /** Lists all model names: base models, trained models, and versions. */
   async list(options?: RequestOptions): Promise<readonly ServedModel[]> {

@@ -1,4 +1,4 @@
-// View of the base models: state, memory, device and files of each, and a button that loads an unloaded one.
+// View of the base models: state, memory, device and files of each, and buttons that load and unload it.
 import type { ServedModel, ServerSummary } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { Command } from "../components/empty.tsx";
@@ -45,14 +45,22 @@ export function BasesView({ hone }: { readonly hone: Hone }) {
 function BaseDetails({ hone, base }: { readonly hone: Hone; readonly base: Base }) {
   const model = useLoaded((signal) => hone.served.get(base.name, { signal }), [hone, base.name, base.state]);
   const { isBusy, failure, run } = useAction();
-  const load = () =>
-    hone.chat.create({ model: base.name, max_tokens: 1, messages: [{ role: "user", content: "Hi" }] });
+  const [state] = base.state.split(":");
+  const unload = (): void => {
+    if (confirm(`Unload ${base.name}? Its next request waits until it is loaded again.`))
+      run(() => hone.served.unload(base.name));
+  };
   return (
     <BaseCard base={base}>
       <Shown loaded={model}>{(served) => <Facts of={factsOf(served)} />}</Shown>
-      {base.state === "unloaded" && (
-        <button type="button" disabled={isBusy} onClick={() => run(load)}>
+      {(state === "unloaded" || state === "failed") && (
+        <button type="button" disabled={isBusy} onClick={() => run(() => hone.served.load(base.name))}>
           {isBusy ? "Loading …" : `Load ${base.name}`}
+        </button>
+      )}
+      {state === "loaded" && (
+        <button type="button" class="plain" disabled={isBusy} onClick={unload}>
+          {isBusy ? "Unloading …" : `Unload ${base.name}`}
         </button>
       )}
       <Failure of={failure} />

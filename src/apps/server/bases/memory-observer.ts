@@ -15,7 +15,7 @@ export function memoryObserver(metrics: Metrics, logger: Logger, bases: readonly
   });
   const unloads = metrics.counter({
     name: "hone_model_unloads_total",
-    help: "Evictions of base models: because they were `idle`, or to make `room` for another.",
+    help: "Evictions of base models: because they were `idle`, to make `room` for another, or because an administrator `asked`.",
     labels: ["base_model", "reason"],
   });
   const seconds = metrics.histogram({

@@ -21,8 +21,11 @@ export interface MemoryOptions {
 export interface MemoryObserver {
   loaded(name: string, durationMs: number): void;
   loadFailed(name: string, error: unknown): void;
-  unloaded(name: string, why: "idle" | "room"): void;
+  unloaded(name: string, why: UnloadReason): void;
 }
+
+/** Reason for an unload; `asked` if an operator requested it. */
+export type UnloadReason = "idle" | "room" | "asked";
 
 /** A base model that can be loaded and unloaded. */
 export interface Loadable {
@@ -295,7 +298,19 @@ export class MemorySlot {
     return loading;
   }
 
-  unload(why: "idle" | "room"): void {
+  /**
+   * Unloads the base at an operator's request; does nothing if it is not loaded. The next request loads the base again.
+   *
+   * @throws ServiceError `conflict` while requests run on the base or wait for it
+   */
+  async evict(): Promise<void> {
+    const count = this.#useCount + this.#waiters.size;
+    if (count > 0 || this.#state === "loading") throw inUse(this.name, count);
+    if (this.#state === "loaded") this.unload("asked");
+    await this.#changing;
+  }
+
+  unload(why: UnloadReason): void {
     assert(this.#useCount === 0, "only an idle base is unloaded");
     this.#state = "unloading";
     this.#changing = this.#unload().then(() => this.#options.observer?.unloaded(this.name, why));
@@ -397,6 +412,14 @@ function notLoaded(reason: string, retryAfterMs: number): ServiceError {
 
 function unloaded(message: string, retryAfterSeconds: number): ServiceError {
   return new ServiceError({ code: "unavailable", obstacle: "unloaded-base", message, retryAfterSeconds });
+}
+
+function inUse(name: string, requestCount: number): ServiceError {
+  const message =
+    requestCount === 0
+      ? `The model ${name} is being loaded. Unload it when the load has ended.`
+      : `The model ${name} has ${requestCount} running or waiting requests. Unload it when they have ended.`;
+  return new ServiceError({ code: "conflict", message });
 }
 
 function tooManyWait(countMax: number): ServiceError {

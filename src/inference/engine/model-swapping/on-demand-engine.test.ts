@@ -193,6 +193,40 @@ test("a client that disconnects leaves the queue, and a base with no waiting req
   assert.deepEqual(events, ["a loaded"]);
 });
 
+test("an operator loads a base, and unloads it while no request uses it; the next request reloads it", async () => {
+  const { a, events, settle } = await serve({ a: { isKept: true } });
+  await a.unload();
+  await a.load(anyRequest());
+  assert.deepEqual([kindOf(a), events], ["ready", ["a loaded"]]);
+  const release = await a.hold(anyRequest());
+  await assert.rejects(a.unload(), { code: "conflict", message: /^The model a has 1 running or waiting/ });
+  assert.equal(kindOf(a), "ready");
+  release();
+  await a.unload();
+  assert.deepEqual([kindOf(a), events.at(-1)], ["unloaded", "a unloaded for asked"]);
+  (await a.hold(anyRequest()))();
+  const unloading = a.unload();
+  const waiting = a.hold(anyRequest());
+  await unloading;
+  await settle();
+  (await waiting)();
+  assert.equal(kindOf(a), "ready");
+});
+
+test("refuses to unload a base that is being loaded, and reports why a base cannot be loaded", async () => {
+  const loading = later();
+  const { a, b, settle } = await serve({ a: { until: loading.promise }, b: { failureCount: 1 } });
+  const loaded = a.load(anyRequest());
+  await assert.rejects(a.unload(), { code: "conflict" });
+  loading.end();
+  await loaded;
+  await a.unload();
+  const { message } = await refusalOf(b.hold(anyRequest()));
+  assert.match(message, /could not be loaded: its process was ended/);
+  await settle();
+  assert.equal(kindOf(b), "failed");
+});
+
 test("an idle base makes room for another, and is reloaded when requested", async () => {
   const { a, b, events, clock, settle } = await serve({ a: { isReadyAtStart: true, isKept: true }, b: {} });
   await clock.advance(1000);

@@ -117,6 +117,26 @@ export class OnDemandEngine implements Engine {
     return this.#place.hold(options);
   }
 
+  /**
+   * Loads the model unless it is loaded. Resolves when the model is loaded.
+   *
+   * @throws ServiceError as {@link hold}
+   */
+  async load(options: { readonly signal: AbortSignal }): Promise<void> {
+    const release = await this.hold(options);
+    release();
+  }
+
+  /**
+   * Unloads the model. Resolves when the model is no longer in memory. The next request loads it again.
+   *
+   * @throws ServiceError `conflict` while requests use the model; `unavailable` while startup loads it
+   */
+  async unload(): Promise<void> {
+    if (this.#phase !== "up") throw loading(this.#options.name);
+    await this.#place.evict();
+  }
+
   submit(request: GenerationRequest): Generation {
     return this.#inner.submit(request);
   }
