@@ -5,6 +5,7 @@ import { joinedText } from "../../base/domain/content-part.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import type { Json } from "../../base/domain/text/json.ts";
 import type { Tokenizer } from "../../lib/tokenizer/tokenizer.ts";
+import { RenderLimitError } from "./prompt-faults.ts";
 
 type Decoding = Pick<Tokenizer, "decode" | "encode">;
 
@@ -16,6 +17,7 @@ type Decoding = Pick<Tokenizer, "decode" | "encode">;
  * @param render renders another conversation with the same template
  * @returns null if the template drops the answer's thoughts, or writes earlier messages differently because of later
  * ones: the history has then been rewritten
+ * @throws RenderLimitError if the template reaches a limit, so that the caller renders again with a higher limit
  */
 export function continueTurn(
   tokenizer: Decoding,
@@ -84,7 +86,7 @@ function tryRender(
   try {
     return render(conversation);
   } catch (error) {
-    if (error instanceof ServiceError) return null;
+    if (error instanceof ServiceError && !(error instanceof RenderLimitError)) return null;
     throw error;
   }
 }

@@ -2,6 +2,9 @@
 import { chatFault, type ChatField, type ChatPrompt } from "../../base/domain/chat.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 
+/** Error for a template that reached a limit; rendering may succeed with a higher limit. */
+export class RenderLimitError extends ServiceError {}
+
 /** Kind of a prompt; `rendered` is a conversation that was already rendered with a template from the request. */
 export type PromptKind = ChatPrompt["kind"] | "rendered";
 

@@ -1,7 +1,7 @@
 // Converts a conversation to the token ids of a prompt. Serving and training both use only this code: with separate
 // code, the prompts in training could differ from those in serving.
 import { chatFault, type Conversation } from "../../base/domain/chat.ts";
-import { ServiceError, type Fault } from "../../base/domain/service-error.ts";
+import type { Fault } from "../../base/domain/service-error.ts";
 import type { ChatTemplate } from "./chat-template.ts";
 import {
   encodePrompt,
@@ -11,6 +11,7 @@ import {
   type PromptFit,
 } from "./encode-prompt.ts";
 import { continueTurn } from "./continue-turn.ts";
+import { RenderLimitError } from "./prompt-faults.ts";
 import type { Tokenizer } from "../../lib/tokenizer/tokenizer.ts";
 import type { Json } from "../../base/domain/text/json.ts";
 import type { MessageRecord } from "../../base/domain/trajectory.ts";
@@ -24,9 +25,6 @@ export interface RenderLimits {
    */
   readonly lengthMax: number;
 }
-
-/** Error for a template that reached a limit; rendering may succeed with a higher limit. */
-export class RenderLimitError extends ServiceError {}
 
 export interface RenderOptions {
   /** Length limits of the prompt. If absent, the prompt may have any length except 0. */

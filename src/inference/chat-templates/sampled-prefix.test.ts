@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { MessageRecord } from "../../base/domain/trajectory.ts";
+import { plainConversation } from "../../base/domain/chat.ts";
+import { ServiceError } from "../../base/domain/service-error.ts";
+import { continueTurn } from "./continue-turn.ts";
+import { RenderLimitError } from "./prompt-faults.ts";
 import { continueFromSampled, removeSampled } from "./render-prompt.ts";
 
 const texts = ["a", "b", "ab", "<end>", " "];
@@ -37,6 +41,22 @@ test("tokenizes normally a prompt with another text, no further text, or invalid
   assert.equal(continueFromSampled(tokenizer, "ab<end>ab", [0, 9]), null);
   const blankFirst = { ...tokenizer, encode: (text: string) => [4, ...tokenizer.encode(text)] };
   assert.equal(continueFromSampled(blankFirst, "ab<end>ab", [0, 1, 3]), null);
+});
+
+test("a template that reaches a limit is no reason to tokenize an answer again, but one that refuses is", () => {
+  const messages = ["a", "b", "a"].map((content, index) => ({
+    role: index === 1 ? "assistant" : "user",
+    content,
+  }));
+  const conversation = { ...plainConversation, messages };
+  const turn = { messageIndex: 1, tokenIds: [0, 1], reasoning: "" };
+  const continued = (error: Error) => () =>
+    continueTurn(tokenizer, { text: "ab<end>a", conversation }, turn, () => {
+      throw error;
+    });
+  const message = "The template has not rendered in time.";
+  assert.throws(continued(new RenderLimitError({ code: "unsupported", message })), { message });
+  assert.equal(continued(new ServiceError({ code: "unsupported", message }))(), null);
 });
 
 test("uses the last answer with its tokens and its prompt's, and hides the tokens from templates", () => {

@@ -2,7 +2,8 @@
 import type { TaskHandlers } from "../../../base/processes/tasks.ts";
 import { loadChatTemplate } from "../../chat-templates/load-chat-template.ts";
 import { loadTokenizer } from "../../../lib/tokenizer/tokenizer.ts";
-import { RenderLimitError, type RenderLimits } from "../../chat-templates/render-prompt.ts";
+import { RenderLimitError } from "../../chat-templates/prompt-faults.ts";
+import type { RenderLimits } from "../../chat-templates/render-prompt.ts";
 import { readTokens, writePrompt, type PromptTask, type WrittenPrompt } from "./write-prompt.ts";
 
 /** Data that a prompt thread receives when it starts. */

@@ -8,9 +8,9 @@ import type { TaskHandlers } from "../../../base/processes/tasks.ts";
 import { systemClock } from "../../../base/domain/clock.ts";
 import { loadChatTemplate } from "../../chat-templates/load-chat-template.ts";
 import { trialWallMs } from "./worker-limits.ts";
+import { RenderLimitError } from "../../chat-templates/prompt-faults.ts";
 import type { PromptModel } from "./prompt-tasks.ts";
 import {
-  RenderLimitError,
   renderConversation,
   renderTimeoutError,
   type RenderLimits,
