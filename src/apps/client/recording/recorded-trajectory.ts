@@ -30,6 +30,8 @@ export interface RecordedTrajectoryOptions {
   };
   /** Model name of the version to call. */
   readonly model: string;
+  /** Returns a new unique id. */
+  readonly newId: () => string;
   /** Seed of the trajectory. Requests without a seed get seeds derived from it. */
   readonly seed: number;
   /** Default fields of the model's requests. */

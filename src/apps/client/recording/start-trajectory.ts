@@ -53,6 +53,7 @@ export async function trajectoriesOf(
         cancel: (options) => rollouts.cancel(model.id, rolloutId, options),
       },
       model: model.at(step),
+      newId: () => platform.newId(),
       seed: seed ?? Math.floor(platform.uniform() * 2 ** 31),
       defaults: request,
       signal,

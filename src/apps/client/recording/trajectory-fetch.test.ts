@@ -12,6 +12,7 @@ function recorder(defaults: JsonObject = {}) {
   const answered: string[] = [];
   const end = new AbortController();
   let seed = 0;
+  let idCount = 0;
   const fetch = trajectoryFetch({
     send: async (url, request) => {
       const { body } = request;
@@ -24,6 +25,7 @@ function recorder(defaults: JsonObject = {}) {
     server,
     defaults,
     seed: () => ++seed,
+    newId: () => `id-${++idCount}`,
     signal: end.signal,
     onAnswer: (id) => void answered.push(id),
   });
@@ -62,6 +64,26 @@ test("adds defaults and a seed to a call of the model, unless the call has these
       { ...usual, max_output_tokens: 9, seed: 2 },
       { ...usual, max_tokens: 9, seed: 3 },
     ],
+  );
+});
+
+test("gives a call that the library repeats the same key and seed, unless another call had the same body", async () => {
+  const { post, sent } = recorder();
+  const chat = `${rollout.baseURL}/chat/completions`;
+  const ask = (content: string, retryCount: number) =>
+    post({ model, content }, chat, { "x-stainless-retry-count": String(retryCount) });
+  for (const [content, retryCount] of [
+    ["one", 0],
+    ["two", 0],
+    ["one", 1],
+    ["one", 2],
+    ["two", 0],
+    ["two", 1],
+  ] as const)
+    await ask(content, retryCount);
+  assert.deepEqual(
+    sent.map(({ body, request }) => [body?.["seed"], new Headers(request.headers).get("idempotency-key")]),
+    [1, 2, 1, 1, 3, 4].map((number) => [number, `id-${number}`]),
   );
 });
 

@@ -1,6 +1,8 @@
 // A `fetch` for the calls of a trajectory, for any library that accepts one. It sends calls of the trajectory's model
 // to the rollout, with defaults and a seed, and all other requests to the server. Answers pass through unchanged.
 
+import { seedOf } from "../training/seeds.ts";
+
 /** Type of the `fetch` that libraries accept. */
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
@@ -24,6 +26,8 @@ export interface TrajectoryFetchOptions {
   readonly defaults: JsonObject;
   /** Returns a seed for a request without one. */
   readonly seed: () => number;
+  /** Returns a new unique id. */
+  readonly newId: () => string;
   /** Aborts every request when it aborts. */
   readonly signal: AbortSignal;
   /** Called with the id under which an answer of the model is recorded. */
@@ -35,6 +39,7 @@ export const callRoute = /\/(chat\/completions|completions|responses|messages)\/
 
 export function trajectoryFetch(options: TrajectoryFetchOptions): Fetch {
   const { send, model, rollout, server, signal, onAnswer } = options;
+  const identify = callIdentities(options);
   return async (input, init = {}) => {
     signal.throwIfAborted();
     const asked = new Request(input, init);
@@ -53,7 +58,11 @@ export function trajectoryFetch(options: TrajectoryFetchOptions): Fetch {
       return send(url, { ...request, ...(bytes === null ? {} : { body: bytes }) });
     }
     setKey(headers, rollout.apiKey);
-    const text = JSON.stringify(withDefaults(body, route, options));
+    const sent = withDefaults(body, route, options);
+    const { seed, key } = identify(sent, route, headers);
+    // If `send` or the library repeats the request, the server recognizes the call by its key.
+    if (!headers.has("idempotency-key")) headers.set("idempotency-key", key);
+    const text = JSON.stringify({ ...sent, seed });
     const response = await send(`${rollout.baseURL}/${route}`, { ...request, body: text });
     const call = response.headers.get("x-hone-call")?.split("/").at(-1);
     if (call !== undefined) onAnswer(decodeURIComponent(call));
@@ -68,13 +77,35 @@ function setKey(headers: Headers, apiKey: string | null): void {
   if (apiKey !== null) headers.set("authorization", `Bearer ${apiKey}`);
 }
 
+interface CallIdentity {
+  readonly seed: unknown;
+  readonly key: string;
+}
+
+/**
+ * Returns a function that gives each call a key, and a seed if it has none. A call that a library of Stainless repeats
+ * gets the same ones, unless several calls had this body: then it is unknown which of them the library repeats.
+ */
+function callIdentities({ seed, newId }: Pick<TrajectoryFetchOptions, "seed" | "newId">) {
+  const known = new Map<number, CallIdentity | null>();
+  return (body: JsonObject, route: string, headers: Headers): CallIdentity => {
+    const hash = seedOf(route, JSON.stringify(body));
+    const isRepeated = Number(headers.get("x-stainless-retry-count") ?? 0) > 0;
+    const found = isRepeated ? known.get(hash) : null;
+    if (found !== null && found !== undefined) return found;
+    const identity = { seed: body["seed"] ?? seed(), key: newId() };
+    known.set(hash, known.has(hash) ? null : identity);
+    return identity;
+  };
+}
+
 const lengthNames = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
 
-/** Returns the body to send: the caller's fields, defaults for omitted fields, and a seed. */
+/** Returns the caller's fields, with defaults for omitted fields. */
 function withDefaults(
   body: JsonObject,
   route: string,
-  { defaults, seed }: Pick<TrajectoryFetchOptions, "defaults" | "seed">,
+  { defaults }: Pick<TrajectoryFetchOptions, "defaults">,
 ): JsonObject {
   const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
   const isLength = (name: string): boolean => lengthNames.includes(name);
@@ -83,8 +114,7 @@ function withDefaults(
   const added = Object.entries(defaults)
     .filter(([name]) => !(hasLength && isLength(name)))
     .map(([name, value]) => [isLength(name) && route !== "chat/completions" ? lengthName : name, value]);
-  const sent: JsonObject = { ...Object.fromEntries(added), ...given };
-  return { ...sent, seed: sent["seed"] ?? seed() };
+  return { ...Object.fromEntries(added), ...given };
 }
 
 function objectIn(text: string): JsonObject | null {
