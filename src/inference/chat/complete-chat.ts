@@ -19,6 +19,7 @@ import type { Allowance, TokenReservation } from "../../base/domain/keys/limits.
 import type { UsageCounter } from "../../base/domain/keys/usage.ts";
 import type { CompletionKey } from "../../base/domain/recordings/completion-key.ts";
 import type { ChatRecorder, ChatRecording } from "../../base/domain/recordings/chat-recorder.ts";
+import type { CallAttempt } from "../../base/domain/rollouts/call-attempt.ts";
 import { quoted, ServiceError } from "../../base/domain/service-error.ts";
 import type { Logger } from "../../base/telemetry/logger.ts";
 import type { Metrics } from "../../base/telemetry/metrics.ts";
@@ -83,6 +84,8 @@ export interface BeginOptions {
    * before this call.
    */
   readonly onSubmitted?: () => void;
+  /** Attempt at a call of a rollout; absent or null if the client does not identify attempts. */
+  readonly attempt?: CallAttempt | null;
   /** Parent span of the trace; absent or null if not traced. */
   readonly span?: Span | null;
   /**
@@ -381,10 +384,10 @@ class Completion implements ChatCompletion {
 
   #record(plan: GenerationPlan, choiceCount: number, startedAt: Date): ChatRecording | null {
     const { recorder = null } = this.#shared;
-    const { request, caller } = this.#asked;
+    const { request, caller, attempt = null } = this.#asked;
     const model = present(this.#timeline.model, "the model of a request that is answered");
     if (recorder === null || !isRecorded(recorder, request, model, caller)) return null;
-    return beginRecording(recorder, plan, model, { request, caller, choiceCount, startedAt });
+    return beginRecording(recorder, plan, model, { request, caller, choiceCount, startedAt, attempt });
   }
 
   /**

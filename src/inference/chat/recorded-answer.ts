@@ -30,7 +30,7 @@ export function beginRecording(
   recorder: ChatRecorder,
   { generation }: GenerationPlan,
   model: ResolvedModel,
-  answered: Pick<AnsweredRequest, "request" | "caller" | "choiceCount" | "startedAt">,
+  answered: Pick<AnsweredRequest, "request" | "caller" | "choiceCount" | "startedAt" | "attempt">,
 ): ChatRecording {
   const version = {
     projectId: present(model.projectId, "the project of a trained model"),

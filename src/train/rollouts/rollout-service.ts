@@ -6,6 +6,7 @@ import type { Clock } from "../../base/domain/clock.ts";
 import type { ModelStore, TrainedModel } from "../../base/domain/model.ts";
 import type { Page, PageRequest } from "../../base/domain/page.ts";
 import { newUuid7 } from "../../base/domain/random.ts";
+import type { CompletionKey } from "../../base/domain/recordings/completion-key.ts";
 import type { CompletionStore } from "../../base/domain/recordings/completion-store.ts";
 import type {
   NewRollout,
@@ -17,7 +18,8 @@ import type {
 } from "../../base/domain/rollouts/rollout.ts";
 import { invalid, notFound, quoted, ServiceError } from "../../base/domain/service-error.ts";
 import type { Trajectory } from "../../base/domain/trajectory.ts";
-import { type LinkedRollout, readRollout } from "./rollout-answers.ts";
+import { FailedAttempts } from "./failed-attempts.ts";
+import { isLeftOut, type LinkedRollout, readRollout } from "./rollout-answers.ts";
 import { createRolloutJob, type RolloutJobRequest, type SubmitJob } from "./rollout-jobs.ts";
 import type { RunningCalls } from "./running-calls.ts";
 import { rolloutTrajectories } from "./rollout-trajectories.ts";
@@ -25,7 +27,7 @@ import type { RolloutSettings } from "./settings.ts";
 
 export interface RolloutDependencies {
   readonly rollouts: RolloutStore;
-  readonly completions: Pick<CompletionStore, "list" | "find">;
+  readonly completions: Pick<CompletionStore, "list" | "find" | "markUndelivered">;
   readonly models: Pick<ModelStore, "newestVersion" | "findVersion">;
   readonly clock: Clock;
   readonly settings: RolloutSettings;
@@ -60,6 +62,8 @@ export interface RolloutTrajectories {
 const noOutcome: RolloutOutcome = { reward: 0, metrics: {}, callRewards: {} };
 
 export class RolloutService {
+  /** Attempts at calls that failed on this server. */
+  readonly failedAttempts = new FailedAttempts();
   readonly #dependencies: RolloutDependencies;
 
   constructor(dependencies: RolloutDependencies) {
@@ -129,7 +133,7 @@ export class RolloutService {
   async trajectories(rollout: Rollout): Promise<RolloutTrajectories> {
     const linked = await this.read(rollout);
     const { outcome } = rollout;
-    const callsWithoutTokens = linked.calls.filter(({ isWhole }) => !isWhole).length;
+    const callsWithoutTokens = linked.calls.filter((call) => !call.isWhole && !isLeftOut(call)).length;
     const trajectories = rolloutTrajectories(rollout, linked, outcome ?? noOutcome);
     return { trajectories, callsWithoutTokens };
   }
@@ -198,6 +202,11 @@ export class RolloutService {
     return this.#dependencies.running.enter(id);
   }
 
+  /** Leaves recorded calls out of training, because their clients did not receive the answers. */
+  async leaveOut(keys: readonly CompletionKey[]): Promise<void> {
+    for (const key of keys) await this.#dependencies.completions.markUndelivered(key);
+  }
+
   async #end(id: string, outcome: RolloutOutcome | null): Promise<void> {
     const { rollouts, clock, running } = this.#dependencies;
     await rollouts.end(id, { at: clock.now(), outcome });
@@ -207,10 +216,14 @@ export class RolloutService {
   async #requireCalls(rollout: Rollout, { callRewards }: RolloutOutcome): Promise<void> {
     const named = Object.keys(callRewards);
     if (named.length === 0) return;
-    const known = new Set((await this.read(rollout)).calls.map(({ requestId }) => requestId));
+    const { calls } = await this.read(rollout);
+    const known = new Set(calls.filter((call) => !isLeftOut(call)).map(({ requestId }) => requestId));
     const strange = named.find((requestId) => !known.has(requestId));
     if (strange === undefined) return;
-    const message = `The rollout has no call ${quoted(strange)}. Use the \`request_id\` of one of its calls.`;
+    const isKnown = calls.some(({ requestId }) => requestId === strange);
+    const message = isKnown
+      ? `The client did not receive the answer of the call ${quoted(strange)}, so no job trains on it. Leave out its reward.`
+      : `The rollout has no call ${quoted(strange)}. Use the \`request_id\` of one of its calls.`;
     const faults = [{ location: ["callRewards"], message, type: "value_error" }];
     throw new ServiceError({ code: "invalid", message, faults });
   }

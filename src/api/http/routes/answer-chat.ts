@@ -23,6 +23,7 @@ import { writeNotices } from "../input/notices.ts";
 import { nameIgnored } from "../input/read-input.ts";
 import { writeStandings } from "../limits/admission.ts";
 import { onResponseEnd, toAbortReason, refuseInvalidRequestId } from "../request-lifecycle.ts";
+import { type CallDelivery, followCall } from "./rollouts/call-delivery.ts";
 import { abandonedSignal } from "../request-scope.ts";
 import { trackCompletion } from "../measures/request-metrics.ts";
 import { answered } from "../documentation/document-routes.ts";
@@ -111,6 +112,18 @@ export function addAnsweringRoute<Kind extends BodyKind, Step>(
 ): void {
   const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     refuseInvalidRequestId(request);
+    const delivery = followCall(request, reply, dependencies, kind);
+    try {
+      return await answerRequest(request, reply, delivery);
+    } finally {
+      delivery?.end();
+    }
+  };
+  const answerRequest = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    delivery: CallDelivery | null,
+  ): Promise<unknown> => {
     const read = await bodies.read(kind, request);
     const signal = callSignal(request, reply, dependencies);
     const begin: BeginChat = async (chat, options) => {
@@ -118,11 +131,14 @@ export function addAnsweringRoute<Kind extends BodyKind, Step>(
       const { caller, allowance, span } = request;
       // One body may ask for many completions, so each completion waits for the entity's turn before it begins.
       await loopTurns.next(caller.entity);
-      const begun = await dependencies.chat.begin(chat, caller, { ...options, allowance, located, span });
+      const attempt = delivery?.nextAttempt() ?? null;
+      const asked = { ...options, allowance, located, span, attempt };
+      const begun = await dependencies.chat.begin(chat, caller, asked);
+      delivery?.add(begun);
       writeStandings(request, reply);
       return trackCompletion(begun, request);
     };
-    return answerChat(ask(read, begin), { reply, signal, budget }, dependencies);
+    return answerChat(ask(read, begin), { reply, signal, budget, delivery }, dependencies);
   };
   const options = {
     ...rawBody,
@@ -152,7 +168,13 @@ async function answerChat<Step>(
     reply,
     signal,
     budget,
-  }: { readonly reply: FastifyReply; readonly signal: AbortSignal; readonly budget: ByteBudget },
+    delivery,
+  }: {
+    readonly reply: FastifyReply;
+    readonly signal: AbortSignal;
+    readonly budget: ByteBudget;
+    readonly delivery: CallDelivery | null;
+  },
   dependencies: HttpDependencies,
 ): Promise<unknown> {
   nameIgnored(reply, asked.ignored);
@@ -165,7 +187,7 @@ async function answerChat<Step>(
   });
   const take = answerBytes(reply, budget);
   try {
-    if (asked.isStream) return await stream(asked, beginning, { reply, take, dependencies });
+    if (asked.isStream) return await stream(asked, beginning, { reply, take, delivery, dependencies });
     const completion = await beginning;
     const writer = asked.whole(completion.header, take);
     for await (const step of completion.deltas) writer.add(step);
@@ -185,8 +207,14 @@ async function stream<Step>(
   {
     reply,
     take,
+    delivery,
     dependencies,
-  }: { readonly reply: FastifyReply; readonly take: TakeBytes; readonly dependencies: HttpDependencies },
+  }: {
+    readonly reply: FastifyReply;
+    readonly take: TakeBytes;
+    readonly delivery: CallDelivery | null;
+    readonly dependencies: HttpDependencies;
+  },
 ): Promise<FastifyReply> {
   // An error before the stream begins can still have its own status. The stream therefore begins only when the
   // completion has begun, or when that takes too long.
@@ -204,8 +232,10 @@ async function stream<Step>(
     for await (const step of completion.deltas) await events.send(...writer.add(step));
     await events.send(...writer.end(completion.usage));
   };
-  const failure = (body: ErrorBody): readonly object[] =>
-    writer === null ? [asked.failure?.(body) ?? body] : (writer.fail?.(body) ?? [body]);
+  const failure = (body: ErrorBody): readonly object[] => {
+    delivery?.fail();
+    return writer === null ? [asked.failure?.(body) ?? body] : (writer.fail?.(body) ?? [body]);
+  };
   await finishStream(events, sendAll, { request: reply.request, logger: dependencies.logger, failure });
   return reply;
 }

@@ -55,7 +55,9 @@ export class FakeChat implements ChatPort {
   #onSeen: () => void = () => undefined;
 
   /** Begins to record the answer to a call of a rollout; null to record no answers. */
-  record: ((request: ChatRequest, caller: Caller) => Promise<ChatRecording>) | null = null;
+  record:
+    | ((request: ChatRequest, caller: Caller, attempt: BeginOptions["attempt"]) => Promise<ChatRecording>)
+    | null = null;
 
   /** Resolves when the next request has arrived. */
   nextSeen(): Promise<void> {
@@ -70,7 +72,7 @@ export class FakeChat implements ChatPort {
   async begin(
     request: ChatRequest,
     caller: Caller,
-    { signal, allowance = null, located = (error) => error }: BeginOptions,
+    { signal, allowance = null, located = (error) => error, attempt }: BeginOptions,
   ): Promise<ChatCompletion> {
     this.seen.push({ request, caller });
     this.#onSeen();
@@ -105,7 +107,7 @@ export class FakeChat implements ChatPort {
     const { maxTokens } = request.stopping;
     const answerTokens = maxTokens === Infinity ? 0 : (maxTokens ?? 0);
     const reservation = reserved(allowance, 3 + answerTokens, located);
-    const recording = caller.rollout ? ((await this.record?.(request, caller)) ?? null) : null;
+    const recording = caller.rollout ? ((await this.record?.(request, caller, attempt)) ?? null) : null;
     const deltas = this.#deltas(request, { signal, located, usage, reservation, wantsLogprobs, recording });
     const leave = async (): Promise<void> => {
       await deltas.return();

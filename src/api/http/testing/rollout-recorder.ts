@@ -18,7 +18,7 @@ export function rolloutRecorder(
   const metrics = createMetrics({ processMetrics: false });
   const settings = recordingSettings.with();
   const recorder = createRecorder({ store, settings, clock, metrics, logger: silentLogger });
-  return async (request, caller) => {
+  return async (request, caller, attempt) => {
     const { modelId, pinnedStep } = present(caller.rollout, "the rollout of the call");
     const { entity, project } = present(await models.find(modelId), "the model of the rollout");
     const { model } = request.identity;
@@ -31,6 +31,7 @@ export function rolloutRecorder(
       choiceCount: choiceCountOf(request.output),
       sampling: sampleContent().sampling,
       startedAt: clock.now(),
+      attempt: attempt ?? null,
     });
   };
 }

@@ -1,9 +1,8 @@
 // API format of one rollout with its calls, and with the sequences to which the calls belong.
 import { Type } from "typebox";
 import { callReference } from "../../../base/domain/recordings/call-reference.ts";
-import type { ListedCompletion } from "../../../base/domain/recordings/completion-store.ts";
 import type { Rollout } from "../../../base/domain/rollouts/rollout.ts";
-import type { LinkedRollout } from "../../../train/rollouts/rollout-answers.ts";
+import type { LinkedRollout, RolloutCall } from "../../../train/rollouts/rollout-answers.ts";
 import type { RolloutTrajectories } from "../../../train/rollouts/rollout-service.ts";
 import { answerOf } from "../fields/resource.ts";
 import { trajectoryBody, trajectorySchema } from "../trajectory.ts";
@@ -12,7 +11,7 @@ import { rolloutRows } from "./rollout.ts";
 
 const dateTime = Type.String({ format: "date-time" });
 
-const callAnswer = answerOf<ListedCompletion>()("RolloutCall", {
+const callAnswer = answerOf<RolloutCall>()("RolloutCall", {
   request_id: Type.String(),
   call: [
     Type.String({ description: "Reference of the recorded call, for feedback." }),
@@ -27,6 +26,17 @@ const callAnswer = answerOf<ListedCompletion>()("RolloutCall", {
   finish_reasons: [Type.Array(Type.String()), ({ finishReasons }): string[] => [...finishReasons]],
   is_whole: Type.Boolean({
     description: "False if the call was too large to be recorded with its tokens. It is then not trained on.",
+  }),
+  is_delivered: [
+    Type.Boolean({
+      description:
+        "False if the connection broke or the response failed before the whole answer was sent. The call is then not trained on.",
+    }),
+    ({ isUndelivered = false }): boolean => !isUndelivered,
+  ],
+  replaced_by: orNull(Type.String(), {
+    description:
+      "Request id of the call with which the client repeated this one, because it did not receive the answer. The call is then not trained on. Null if the client did not repeat the call.",
   }),
 });
 

@@ -2,6 +2,7 @@
 // methods never throw and never take long.
 import type { Caller } from "../access.ts";
 import type { ChatDelta, ChatRequest, ChatUsage } from "../chat.ts";
+import type { CallAttempt } from "../rollouts/call-attempt.ts";
 import type { CompletionKey } from "./completion-key.ts";
 import type { CompletionOutline, RecordedSampling } from "./recorded-completion.ts";
 
@@ -20,6 +21,8 @@ export interface AnsweredRequest {
   readonly choiceCount: number;
   readonly sampling: RecordedSampling;
   readonly startedAt: Date;
+  /** Attempt at a call of a rollout; absent or null if the client does not identify attempts. */
+  readonly attempt?: CallAttempt | null;
 }
 
 /** Recording of one answer. An answer that is abandoned before its end is not recorded. */

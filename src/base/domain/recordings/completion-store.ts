@@ -99,6 +99,8 @@ export interface CompletionStore {
    * need not be recorded.
    */
   feedbackOn(key: CompletionKey, limit: number): Promise<readonly CallFeedback[]>;
+  /** Sets `isUndelivered`. Does nothing if there is no completion with this key. */
+  markUndelivered(key: CompletionKey): Promise<void>;
   /** Deletes a recorded completion. Returns false if there is none with this key. */
   delete(key: CompletionKey): Promise<boolean>;
   /** Deletes all recorded completions of a model, in small batches. */

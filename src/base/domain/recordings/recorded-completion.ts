@@ -1,6 +1,7 @@
 // Recorded chat completions of trained models: the request, the tokens of the answer, and the version that answered.
 // Feedback refers to them, and training uses completions and feedback together.
 import type { ChatFinish, ChatPrompt, ChatUsage, TokenPrompt } from "../chat.ts";
+import type { CallAttempt } from "../rollouts/call-attempt.ts";
 import type { SamplingParameters } from "../sampling.ts";
 import type { CompletionKey } from "./completion-key.ts";
 
@@ -36,6 +37,10 @@ export interface CompletionOutline extends CompletionKey {
   readonly answerText: string;
   /** Rollout to which the call belongs; null or absent if it belongs to none. */
   readonly rolloutId?: string | null;
+  /** Attempt at a call of a rollout; absent if the client does not identify attempts. */
+  readonly attempt?: CallAttempt;
+  /** True if the client did not receive the whole answer, because its connection broke or a later part failed. */
+  readonly isUndelivered?: boolean;
   /** Metadata from the request. */
   readonly metadata: Readonly<Record<string, string>>;
 }

@@ -133,7 +133,7 @@ class Recording implements ChatRecording {
   }
 
   #completion(usage: ChatUsage): RecordedCompletion {
-    const { request, caller, version, promptTokenIds, sampling, startedAt } = this.#answered;
+    const { request, caller, version, promptTokenIds, sampling, startedAt, attempt } = this.#answered;
     const { choices } = this.#answer;
     const prompt = recordedPrompt(request.prompt);
     return {
@@ -149,6 +149,7 @@ class Recording implements ChatRecording {
       promptText: excerptOf(prompt),
       answerText: cut(this.#answer.beginning),
       rolloutId: this.#rolloutId,
+      ...(attempt && { attempt }),
       metadata: request.recording.metadata,
       content: choices && { prompt, promptTokenIds, sampling, choices },
     };

@@ -1,6 +1,6 @@
 // Stores recorded completions and their contents. If prompts of several completions of a model begin in the same way,
 // stores this prefix once (`pieces.ts`). Does not decide which completions are recorded and for how long.
-import type { Kysely, Transaction } from "kysely";
+import { type Kysely, sql, type Transaction } from "kysely";
 import { callIdOf } from "../../../base/domain/recordings/call-reference.ts";
 import type { CompletionStore, StoredCompletion } from "../../../base/domain/recordings/completion-store.ts";
 import type { CompletionKey } from "../../../base/domain/recordings/completion-key.ts";
@@ -84,6 +84,15 @@ export function createCompletionStore(
     list: (filter, page) => completionPage(database, filter, page),
     findWords: (completions, words, turn) => completionsWithWords(connection, completions, words, turn),
     feedbackOn: (key, limit) => feedbackOn(database, key, limit),
+    markUndelivered: async ({ projectId, requestId }) => {
+      // The outline is a JSON object that is never empty, so a field can be inserted before the others.
+      await database
+        .updateTable("recorded_completions")
+        .set({ outline: sql<string>`'{"isUndelivered":true,' || substr(outline, 2)` })
+        .where("project_id", "=", projectId)
+        .where("call_id", "=", callIdOf(requestId))
+        .execute();
+    },
     delete: async (key) => (await deleteSome(database, (transaction) => allRows(transaction, [key]))) > 0,
     deleteOfModel: async (modelId) => {
       while ((await deleteSome(database, (transaction) => rowsOfModel(transaction, modelId))) > 0);

@@ -165,6 +165,26 @@ export function checkCompletionStore(makeStorage: MakeStorage): void {
     assert.equal((await idsIn(store))[0].length, completions.length - 1);
   });
 
+  test("marks only the given completion as undelivered, and changes nothing else", async (t) => {
+    const open = await makeStorage(t);
+    const { completions: store, models } = await open();
+    await storeModel(models, "m");
+    const attempt = { hash: "h", retryCount: 1, mayReplace: true };
+    const given = [sampleCompletion("/: %'", { attempt }), sampleCompletion("other")];
+    await store.add(given);
+    const read = () => Promise.all(given.map((one) => store.find(one)));
+    const before = await read();
+    for (const key of [given[0], given[0], { projectId: "team/games", requestId: "none" }])
+      await store.markUndelivered(key);
+    assert.deepEqual(await read(), [{ ...before[0], isUndelivered: true }, before[1]]);
+    assert.deepEqual(before[0]?.attempt, attempt);
+    const { items } = await store.list(anyCompletion, { limit: 2, after: null, order: "asc" });
+    assert.deepEqual(
+      items.map(({ isUndelivered = false }) => isUndelivered),
+      [true, false],
+    );
+  });
+
   test("returns the newest completion for a reused id", async (t) => {
     const stores = await (await makeStorage(t))();
     await storeModel(stores.models, "m");
