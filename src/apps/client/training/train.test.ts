@@ -371,7 +371,8 @@ test("adds a judge's scores to rewards, and fails the rollouts of a group withou
     const { data: all } = await model.hone.rollouts.list(model.id).first();
     assert.deepEqual(all.map(({ state }) => state).toSorted(), [
       ...Array.from({ length: 4 }, () => "cancelled"),
-      ...["finished", "finished"],
+      "finished",
+      "finished",
     ]);
   }));
 
