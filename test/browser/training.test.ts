@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { Hone } from "../../src/apps/client/hone.ts";
 import { serverOfFile } from "../running-server.ts";
 import { finish, registerModel, seenModel, submitJob } from "../served-jobs.ts";
-import { inBrowser, openPage, seriousFaults } from "./page-under-test.ts";
+import { allFaults, inBrowser, openPage, seriousFaults } from "./page-under-test.ts";
 
 const ofPage = serverOfFile({ flags: seenModel });
 
@@ -69,36 +69,62 @@ test("a user trains again on the data of a job with another learning rate", inBr
   await close();
 });
 
-test("a user trains a model on thumbs, after seeing which answers they rate", inBrowser, async () => {
-  const server = ofPage();
-  const hone = new Hone({ baseUrl: server.url, apiKey: server.apiKey });
-  const modelId = await registerModel(server, "rated");
-  const { entity, project } = await hone.models.get(modelId);
-  const { request_id: id } = await hone.chat.create({
-    model: modelId,
-    messages: [{ role: "user", content: "Which word?" }],
-    n: 2,
-    max_tokens: 6,
-    temperature: 1,
-    seed: 1,
-  });
-  const { page, close } = await openPage(server, { at: `#/train?feedback=${modelId}` });
-  await page.getByText("No prompt has answers with different rewards yet.").waitFor();
-  assert.equal(await page.getByRole("button", { name: "Start the job" }).isDisabled(), true);
-  for (const [index, emoji] of ["👍", "👎"].entries())
-    await hone.feedback.create({
-      project_id: `${entity}/${project}`,
-      vendor_ref: `hone:///${entity}/${project}/call/${id}/attr/choices/index/${index}`,
-      feedback_type: "vendor.reaction.1",
-      payload: { emoji },
+test(
+  "from judging a queue to a better model: judge, preview the rule, start the job, and see the feedback behind it",
+  inBrowser,
+  async () => {
+    const server = ofPage();
+    const hone = new Hone({ baseUrl: server.url, apiKey: server.apiKey });
+    const modelId = await registerModel(server, "rated");
+    const { entity, project } = await hone.models.get(modelId);
+    const project_id = `${entity}/${project}`;
+    const messages = [{ role: "user", content: "Which word?" }];
+    const call_ids = [];
+    for (const seed of [1, 2, 3, 4]) {
+      const { request_id: id } = await hone.chat.create({ model: modelId, messages, max_tokens: 6, seed });
+      call_ids.push(`hone:///${project_id}/call/${id}`);
+    }
+    const questions = [{ name: "good", text: "Is it good?", schema: { enum: ["yes", "no"] } }];
+    const queue_id = await hone.queues.create({ project_id, name: "words", questions });
+    await hone.queues.add({ project_id, queue_id }, { call_ids });
+    await hone.rules.create({
+      project,
+      name: "good-words",
+      terms: [{ kind: "annotation", name: "good", rewards: { yes: 1, no: 0 } }],
     });
-  await page.reload();
-  await page
-    .getByRole("region", { name: "Prompts" })
-    .getByRole("row", { name: "Which word? 1, 0" })
-    .waitFor();
-  assert.deepEqual(await seriousFaults(page), []);
-  await page.getByRole("button", { name: "Start the job" }).click();
-  await page.getByText("succeeded").first().waitFor({ timeout: 90_000 });
-  await close();
-});
+
+    const { page, close } = await openPage(server, { at: `#/models/${modelId}` });
+    await page.getByRole("link", { name: "Train on feedback" }).click();
+    await page.getByText("No prompt has answers with different rewards yet.").waitFor();
+    assert.equal(await page.getByRole("button", { name: "Start the job" }).isDisabled(), true);
+    await page.goto(`${server.url}/#/queues?project=${encodeURIComponent(project_id)}`);
+    await page.getByRole("link", { name: "words", exact: true }).click();
+    for (const [index, key] of ["1", "2", "1", "2"].entries()) {
+      await page.getByText(`${index} of 4`).waitFor();
+      await page.getByRole("heading", { name: "Is it good?" }).waitFor();
+      await page.getByRole("heading", { level: 1 }).focus();
+      await page.keyboard.press(key);
+    }
+    await page.getByText("4 of 4").waitFor();
+
+    await page.goto(`${server.url}/#/train?feedback=${modelId}`);
+    await page.getByLabel("Reward").selectOption("rule good-words");
+    const prompts = page.getByRole("region", { name: "Prompts" });
+    await prompts.getByRole("row", { name: /^Which word\? [01], [01], [01], [01]$/ }).waitFor();
+    assert.deepEqual(await allFaults(page), []);
+    await page.getByRole("button", { name: "Start the job" }).click();
+    await page.getByText("succeeded").first().waitFor({ timeout: 90_000 });
+    const behind = page.getByRole("region", { name: "Feedback behind version 1" });
+    await behind
+      .getByRole("link", { name: /^conversation / })
+      .nth(3)
+      .waitFor();
+    assert.equal(await behind.getByRole("row").count(), 5);
+    assert.deepEqual(await allFaults(page), []);
+    await behind.getByRole("link").first().click();
+    await page.getByRole("region", { name: "Feedback" }).getByText("1 record").waitFor();
+    await page.goto(`${server.url}/#/models/${modelId}`);
+    await page.getByRole("button", { name: "Download the adapter of version 1" }).waitFor();
+    await close();
+  },
+);

@@ -1,6 +1,8 @@
 // Hook that loads data when a view opens and reloads it periodically while the page is visible, until the view closes.
+// If loading failed because the server was away, the hook loads again once the server answers.
 import { useCallback, useEffect, useState } from "preact/hooks";
 import { HoneError } from "../client/hone-error.ts";
+import { isAway } from "./live.ts";
 import { pause, untilVisible } from "./visibility.ts";
 import { signOut } from "./session.ts";
 
@@ -58,6 +60,11 @@ export function useLoaded<Value>(
     return () => leaving.abort();
     // The linter cannot check the dependencies: the caller lists in `given` which values `load` captures.
   }, [...given, turn, everyMs]);
+  const isLost = isAway.value;
+  useEffect(() => {
+    if (!isLost && state.failure !== null) reload();
+    // Only the return of the server causes a reload, not the failure itself.
+  }, [isLost]);
   return { ...state, reload };
 }
 

@@ -2,11 +2,7 @@
 // that answer them.
 import { useRef } from "preact/hooks";
 import { type AnswerKey, answerKeys, sessionKeys, typedAnswer } from "../../client/annotating/answer-keys.ts";
-import type {
-  AnnotationSession,
-  HeldItem,
-  SessionState,
-} from "../../client/annotating/annotation-session.ts";
+import type { AnnotationSession, SessionState } from "../../client/annotating/annotation-session.ts";
 import type { AskedQuestion, QuestionAgreement } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { Facts, View } from "../components/shown.tsx";
@@ -14,6 +10,7 @@ import { addressOf, place } from "../router.ts";
 import { type Shortcut, useShortcuts } from "../shortcuts.tsx";
 import { useLoaded } from "../use-loaded.ts";
 import { useSession } from "./use-session.ts";
+import { QueueItem } from "./queue-item.tsx";
 
 type Run = (work: (session: AnnotationSession) => Promise<void>) => void;
 
@@ -95,7 +92,7 @@ function Session({
         </>
       ) : (
         <div class="beside">
-          <Item held={held} />
+          <QueueItem held={held} />
           <aside>
             <section aria-labelledby="question">
               <h2 id="question" aria-live="polite">
@@ -125,42 +122,6 @@ function Session({
       )}
       <AgreementOf hone={hone} state={state} done={done} />
     </>
-  );
-}
-
-function Item({ held: { item, content } }: { readonly held: HeldItem }) {
-  if (content === null)
-    return (
-      <p>
-        <code>{item.vendor_ref}</code> was not recorded by this server: judge it where it is stored.
-      </p>
-    );
-  return (
-    <div>
-      {content.messages.map(({ role, text }, index) => (
-        <article key={index} class="turn" aria-label={role}>
-          <h3>{role}</h3>
-          <div class="said">{text}</div>
-        </article>
-      ))}
-      {content.answers.map(({ text, reasoning, calls }, index) => (
-        <article key={`answer ${index}`} class="turn reply" aria-label={`Answer ${index + 1}`}>
-          <h3>{content.answers.length === 1 ? "answer" : `answer ${index + 1}`}</h3>
-          {reasoning !== "" && (
-            <details>
-              <summary>Thoughts</summary>
-              <div class="said">{reasoning}</div>
-            </details>
-          )}
-          {text !== "" && <div class="said">{text}</div>}
-          {calls.map((call, place) => (
-            <div key={place} class="said code">
-              {call.name}({call.arguments})
-            </div>
-          ))}
-        </article>
-      ))}
-    </div>
   );
 }
 

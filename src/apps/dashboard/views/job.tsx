@@ -12,6 +12,7 @@ import { shortId } from "../components/short-id.ts";
 import { Facts, Shown, State, View, When } from "../components/shown.tsx";
 import { addressOf, go } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
+import { FeedbackBehind } from "../jobs/feedback-behind.tsx";
 import { NotTrained } from "../jobs/job-data.tsx";
 import { JobSettings } from "../jobs/job-settings-list.tsx";
 import { queueSeconds } from "../jobs/job-settings.ts";
@@ -33,13 +34,23 @@ export function JobView({ hone, id }: { readonly hone: Hone; readonly id: string
   );
   const { curves, failure } = useStepCurves(hone, id);
   return (
-    <View title={`Job ${shortId(id)}`}>
+    <View
+      title={`Job ${shortId(id)}`}
+      state={loaded.value !== null && <State of={loaded.value.state} />}
+      actions={
+        loaded.value !== null &&
+        isFinished(loaded.value) && (
+          <a class="button" href={addressOf("train", [], { job: id })}>
+            Train again with other settings
+          </a>
+        )
+      }
+    >
       <Shown loaded={loaded}>
         {(job) => (
           <>
             <Facts
               of={[
-                ["state", <State of={job.state} />],
                 ["model", <ModelLink hone={hone} id={job.model_id} />],
                 ["kind", job.kind],
                 ["version", job.result_step ?? "–"],
@@ -63,12 +74,8 @@ export function JobView({ hone, id }: { readonly hone: Hone; readonly id: string
                 <a href={addressOf("jobs", [id, "groups"])}>Groups and their trajectories</a>
               </p>
             )}
+            <FeedbackBehind hone={hone} job={job} />
             <JobSettings job={job} />
-            {isFinished(job) && (
-              <p>
-                <a href={addressOf("train", [], { job: id })}>Train again with other settings</a>
-              </p>
-            )}
           </>
         )}
       </Shown>
