@@ -72,7 +72,10 @@ test(
     await page.getByText("2 of 3, 1 skipped").waitFor();
     // Leaving the queue releases the leased item.
     await page.getByRole("link", { name: "All queues" }).click();
-    await page.getByRole("link", { name: "tone", exact: true }).waitFor();
+    await page.getByRole("row", { name: /^tone/ }).getByRole("link", { name: "3", exact: true }).click();
+    const items = page.getByRole("region", { name: "Items" }).last();
+    await items.getByText('tone: "rude"').waitFor();
+    assert.equal(await items.getByText("skipped").count(), 1);
     const said = (await hone.feedback.query({ project_id }).all()).map((row) => [
       row["feedback_type"],
       row["queue_id"],

@@ -83,6 +83,7 @@ async function viewsOf(server: RunningServer): Promise<readonly string[]> {
     `feedback?project=${project}`,
     `queues?project=${project}`,
     `queues/${queueId}?project=${project}`,
+    `queues/${queueId}/items?project=${project}`,
     "chat",
     "bases",
     "rules",

@@ -100,7 +100,11 @@ function QueueTable({
               </a>
             </td>
             <td>{queue.asked.map(({ name }) => name).join(", ")}</td>
-            <td class="number">{stats?.total_items ?? "–"}</td>
+            <td class="number">
+              <a href={addressOf("queues", [queue.id, "items"], { project, as })}>
+                {stats?.total_items ?? "–"}
+              </a>
+            </td>
             <td class="number">{stats?.completed_items ?? "–"}</td>
             <td class="number">{queue.annotators_per_item}</td>
             <td>{(stats?.annotators ?? []).map((one) => `${one.annotator} ${one.completed}`).join(", ")}</td>

@@ -17,6 +17,7 @@ const Jobs = lazyView(async () => (await import("../views/jobs.tsx")).Jobs);
 const KeyView = lazyView(async () => (await import("../keys/key-view.tsx")).KeyView);
 const ModelView = lazyView(async () => (await import("../views/model.tsx")).ModelView);
 const Models = lazyView(async () => (await import("../views/models.tsx")).Models);
+const QueueItems = lazyView(async () => (await import("../annotating/queue-items.tsx")).QueueItems);
 const Queues = lazyView(async () => (await import("../annotating/queues.tsx")).Queues);
 const RecordedChat = lazyView(async () => (await import("../recorded/recorded-chat.tsx")).RecordedChat);
 const RecordedChats = lazyView(async () => (await import("../recorded/recorded-chats.tsx")).RecordedChats);
@@ -72,7 +73,12 @@ export function viewOf({ view, parts: [id, number], query }: Place, { hone }: Se
     case "feedback":
       return <FeedbackView hone={hone} />;
     case "queues":
-      return id === undefined ? <Queues hone={hone} /> : <Annotate key={id} hone={hone} queueId={id} />;
+      if (id === undefined) return <Queues hone={hone} />;
+      return number === "items" ? (
+        <QueueItems key={id} hone={hone} queueId={id} />
+      ) : (
+        <Annotate key={id} hone={hone} queueId={id} />
+      );
     case "chat":
     // Addresses of older releases.
     case "compare":
