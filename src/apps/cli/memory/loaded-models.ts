@@ -1,12 +1,7 @@
 // `hone models load` and `unload`: which base models are in a running server's memory.
 import type { Command } from "commander";
-import {
-  addConnectionFlags,
-  connect,
-  printResult,
-  type ConnectionFlags,
-  type JsonFlag,
-} from "../connection.ts";
+import { addConnectionFlags, connect, printResult, type ConnectionFlags } from "../connection.ts";
+import type { JsonFlag } from "../json-output.ts";
 
 /**
  * Adds the subcommands `load` and `unload`.
