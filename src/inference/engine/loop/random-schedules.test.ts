@@ -297,6 +297,6 @@ for (const { name, folder, adapterOf } of [qwen3, ...searchedOf(others, 2)]) {
     const adapter = adapterOf(t);
     const subject = await openSubject(folder, adapter);
     t.after(() => subject.runner.close());
-    for (const seed of searchSeeds(6)) await runSchedule(subject, adapter, seed);
+    for (const seed of searchSeeds(18)) await runSchedule(subject, adapter, seed);
   });
 }
