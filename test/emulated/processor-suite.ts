@@ -6,8 +6,6 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { answerOf, ask, recorded } from "../../src/inference/engine/contract/engine-under-test.ts";
-import { embeddedEngine } from "../../src/inference/engine/testing/embedded-under-test.ts";
 import { hasExactSums, integerKernels } from "../../src/inference/onnx/integer-kernels.ts";
 
 const cacheFolder = mkdtempSync(join(tmpdir(), "hone-emulated-"));
@@ -22,6 +20,11 @@ test("uses the 8-bit codes that are exact on this processor, which always includ
 
 for (const quantization of (["off", "8", "4"] as const).filter((each) => precisions.includes(each))) {
   test(`with --quantize ${quantization}, an answer is the same with and without a batch`, async () => {
+    // Imported only here, because the emulator takes more than a second to load the engine.
+    const [{ answerOf, ask, recorded }, { embeddedEngine }] = await Promise.all([
+      import("../../src/inference/engine/contract/engine-under-test.ts"),
+      import("../../src/inference/engine/testing/embedded-under-test.ts"),
+    ]);
     const engine = embeddedEngine({ cacheFolder, waitingCountMax: 4, quantization });
     await engine.start();
     const requests = [
