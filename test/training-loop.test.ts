@@ -80,11 +80,6 @@ test("rounds make versions and pin the best one, and a later call continues afte
   assert.ok((second.best?.reward ?? -1) >= (first.best?.reward ?? Infinity), "the best of both calls");
   const third = await train(model, { ...options, rounds: 3 });
   assert.deepEqual([third.rounds, third.step], [[], 3]);
-  const apart = await train(model, { ...options, rounds: 1, run: "apart" });
-  assert.deepEqual(
-    apart.rounds.map((one) => [one.round, one.step]),
-    [[0, 3]],
-  );
 });
 
 test("a run with the same seed samples the same answers, and resumes after a stop", inProof, async () => {
