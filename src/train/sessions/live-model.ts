@@ -1,5 +1,6 @@
 // A model that a client trains: its slot, its training process, and its operations in order. The trained weights exist
-// only in the process until the client saves them.
+// only in the process until they are saved. A model without work can leave its slot to another one: its weights are then
+// saved, and its next operation starts a new process from them.
 import type { Clock } from "../../base/domain/clock.ts";
 import type { TrainedModel } from "../../base/domain/model.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
@@ -17,7 +18,8 @@ export interface LiveModelOptions {
   /** The client's name for the base model. */
   readonly baseName: string;
   readonly start: TrainerStart;
-  readonly slot: Slot;
+  /** Asks for a slot, or for a place in the queue. */
+  readonly requestSlot: () => Slot;
   readonly startProcess: (model: TrainedModel, signal: AbortSignal) => Promise<LiveProcess>;
   readonly clock: Clock;
   readonly settings: SessionSettings;
@@ -29,10 +31,16 @@ export class LiveModel {
   readonly baseName: string;
   /** Resolves when the model can be trained. Rejects if its start fails, or if it ends before. */
   readonly ready: Promise<void>;
+  /** True if operations have added a gradient since the last optimizer step. A saved state would lack it. */
+  hasGradient = false;
   readonly #options: LiveModelOptions;
   readonly #operations: OrderedOperations;
   readonly #ending = new AbortController();
+  #slot: Slot;
   #process: LiveProcess | null = null;
+  /** Saved weights of a model without a process; null while it has one. */
+  #parked: TrainerStart | null = null;
+  #starting: Promise<void>;
   #usedMs: number;
 
   constructor(options: LiveModelOptions) {
@@ -42,14 +50,15 @@ export class LiveModel {
     this.model = model;
     this.baseName = baseName;
     this.#usedMs = clock.monotonicMs();
-    this.ready = this.#start();
-    this.ready.catch(() => this.#options.slot.leave());
+    this.#slot = options.requestSlot();
+    this.ready = this.#starting = this.#start(options.start);
+    this.ready.catch(() => this.#slot.leave());
     this.#operations = new OrderedOperations(clock, settings, this.ready);
   }
 
   /** Reason why the model waits for a training process; null if it does not wait. */
   waitReason(): string | null {
-    return this.#options.slot.reason();
+    return this.#slot.reason();
   }
 
   /** Time in milliseconds since the last operation; 0 while one runs. */
@@ -87,18 +96,38 @@ export class LiveModel {
     this.#operations.sweep();
   }
 
+  /** True if the model has a process, but neither an operation nor a gradient that a saved state would lack. */
+  get canPark(): boolean {
+    return this.#process !== null && !this.isGone && !this.hasGradient && this.#operations.pendingCount === 0;
+  }
+
+  /**
+   * Ends the process until the next operation, so that another model can train. Does nothing if an operation comes first.
+   *
+   * @param save saves the weights, and returns the start of a new process from them
+   */
+  park(save: (process: LiveProcess) => Promise<TrainerStart>): Promise<void> {
+    return this.#operations.between(async () => {
+      if (this.#process === null || this.hasGradient) return;
+      this.#parked = await save(this.#process);
+      await this.#process.stop();
+      this.#process = null;
+      this.#slot.leave();
+    });
+  }
+
   /** Ends the training process. Everything since the last save is lost. Idempotent. */
   async end(reason: string): Promise<void> {
     this.#ending.abort(ended(reason));
-    await this.ready.catch(() => undefined);
+    await this.#starting.catch(() => undefined);
     await this.#process?.stop();
-    this.#options.slot.leave();
+    this.#slot.leave();
   }
 
-  async #start(): Promise<void> {
-    const { slot, startProcess, model, start } = this.#options;
+  async #start(start: TrainerStart): Promise<void> {
+    const { startProcess, model } = this.#options;
     const { signal } = this.#ending;
-    await Promise.race([slot.taken, rejectOn(signal)]);
+    await Promise.race([this.#slot.taken, rejectOn(signal)]);
     signal.throwIfAborted();
     this.#process = await startProcess(model, signal);
     await this.#process.call("open", { start });
@@ -107,8 +136,23 @@ export class LiveModel {
   async #operate(operate: (process: LiveProcess) => Promise<SessionResult>): Promise<SessionResult> {
     this.#ending.signal.throwIfAborted();
     await this.ready;
+    if (this.#parked !== null) await this.#resume(this.#parked);
     if (this.#process === null) throw ended("its process did not start");
     return operate(this.#process);
+  }
+
+  async #resume(start: TrainerStart): Promise<void> {
+    this.#slot = this.#options.requestSlot();
+    this.#starting = this.#start(start);
+    try {
+      await this.#starting;
+      this.#parked = null;
+    } catch (error) {
+      await this.#process?.stop();
+      this.#process = null;
+      this.#slot.leave();
+      throw error;
+    }
   }
 }
 

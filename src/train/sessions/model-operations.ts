@@ -1,8 +1,10 @@
 // Operations on a model in training: gradients, optimizer steps, and saving and loading weights. The operations of a
 // model run in the order of their numbers.
 import type { Caller } from "../../base/domain/access.ts";
+import { present } from "../../base/domain/assert.ts";
 import type { ModelVersion, SavedName, TrainedModel } from "../../base/domain/model.ts";
 import { notFound, ServiceError } from "../../base/domain/service-error.ts";
+import { ownState } from "../../base/domain/trainer/profile.ts";
 import type { OptimizerStep } from "../trainer/trainer.ts";
 import type { Futures } from "./futures.ts";
 import type { LiveModel } from "./live-model.ts";
@@ -45,17 +47,18 @@ export class ModelOperations {
       readonly isForwardOnly: boolean;
     },
   ): string {
-    return this.#submit(live, submission, async (process) => ({
-      kind: "computed",
-      computed: await process.call("compute", given),
-    }));
+    return this.#submit(live, submission, async (process) => {
+      live.hasGradient ||= !given.isForwardOnly;
+      return { kind: "computed", computed: await process.call("compute", given) };
+    });
   }
 
   step(live: LiveModel, submission: Submission, step: OptimizerStep): string {
-    return this.#submit(live, submission, async (process) => ({
-      kind: "stepped",
-      metrics: await process.call("step", { step }),
-    }));
+    return this.#submit(live, submission, async (process) => {
+      const metrics = await process.call("step", { step });
+      live.hasGradient = false;
+      return { kind: "stepped", metrics };
+    });
   }
 
   /** Saves the weights as a version. A saved version is on disk before the future has its result. */
@@ -89,7 +92,17 @@ export class ModelOperations {
     if (source.model.baseModel !== live.model.baseModel) throw otherBase(source.model, live.model);
     return this.#submit(live, submission, async (process) => {
       await process.call("open", { start });
+      live.hasGradient = false;
       return { kind: "loaded", modelId: runIdOf(live.run), path: from.path };
+    });
+  }
+
+  /** Saves a model that has no work as a version without a name, and ends its process until its next operation. */
+  park(live: LiveModel): Promise<void> {
+    return live.park(async (process) => {
+      const { trainerState } = await this.#saveVersion(live, process, { saved: null, hasState: true });
+      const state = ownState(this.#dependencies.trainer, trainerState);
+      return { kind: "state", state: present(state, "the saved state"), keepsOptimizer: true };
     });
   }
 

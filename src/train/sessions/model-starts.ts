@@ -46,7 +46,8 @@ export class ModelStarts {
     const run = { sessionId: session.id, seqId };
     const start = await startWeights(this.#dependencies, request, source);
     const slot = slots.request(caller.entity);
-    const begun = this.#begin(session, { run, start, slot, baseName, baseModel, adapter }, caller);
+    const requestSlot = firstly(slot, () => slots.request(caller.entity));
+    const begun = this.#begin(session, { run, start, requestSlot, baseName, baseModel, adapter }, caller);
     begun.catch(() => slot.leave());
     const modelId = runIdOf(run);
     const result = begun.then((): SessionResult =>
@@ -62,16 +63,16 @@ export class ModelStarts {
     {
       run,
       start,
-      slot,
+      requestSlot,
       baseName,
       ...shape
-    }: Pick<LiveModelOptions, "run" | "start" | "slot" | "baseName"> &
+    }: Pick<LiveModelOptions, "run" | "start" | "requestSlot" | "baseName"> &
       Pick<TrainedModel, "baseModel" | "adapter">,
     caller: Caller,
   ): Promise<void> {
     const { startProcess, clock, settings } = this.#dependencies;
     const model = await this.#register(run, shape, caller);
-    const live = new LiveModel({ run, model, baseName, start, slot, startProcess, clock, settings });
+    const live = new LiveModel({ run, model, baseName, start, requestSlot, startProcess, clock, settings });
     session.models.set(run.seqId, live);
     await live.ready;
   }
@@ -86,6 +87,16 @@ export class ModelStarts {
     const registration = { ...named, baseModel, adapter, from: null, returnExisting: true };
     return this.#dependencies.models.register(registration, caller);
   }
+}
+
+/** Returns a function that returns `first` at its first call, and asks for another value at later calls. */
+function firstly<Value>(first: Value, next: () => Value): () => Value {
+  let isFirst = true;
+  return () => {
+    if (!isFirst) return next();
+    isFirst = false;
+    return first;
+  };
 }
 
 function repeated(earlier: Creation, fingerprint: string): string {

@@ -88,6 +88,14 @@ export class OrderedOperations {
     return future;
   }
 
+  /** Runs a task that has no sequence number after all operations that have begun, and before all later ones. */
+  between(task: () => Promise<void>): Promise<void> {
+    this.#runningCount += 1;
+    const result = this.#previous.then(task).finally(() => (this.#runningCount -= 1));
+    this.#previous = result.catch(() => undefined);
+    return result;
+  }
+
   /** Lets later operations run without this one, whose request was refused. */
   passOver(seqId: number): void {
     const isNear = seqId >= this.#next && seqId < this.#next + this.#limits.operationsMax;

@@ -23,10 +23,9 @@ const fixed = {
   sessionMs: 300_000,
   /** Like `sessionMs`, for sessions with models in training while other models wait for a training process. */
   awaitedSessionMs: 60_000,
-  /**
-   * Time in milliseconds without an operation after which a model's training process ends, so that other models can
-   * train.
-   */
+  /** Time in milliseconds without an operation after which a model leaves its training process to a waiting model. */
+  parkMs: 10_000,
+  /** Time in milliseconds without an operation after which the training of a model ends. */
   idleMs: 3_600_000,
   /** Interval in milliseconds between sweeps, which end silent sessions and idle models and delete expired versions. */
   sweepMs: 10_000,

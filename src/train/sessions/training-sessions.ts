@@ -174,8 +174,23 @@ export class TrainingSessions implements Service {
         models.delete(seqId);
         await live.end(`it had no operation for ${settings.idleMs / 60_000} minutes`);
       }
+    await this.#makeRoom();
     this.futures.sweep();
     await this.saved.deleteExpired(clock.now());
+  }
+
+  /** If a model waits for a slot, the model that has had no work for the longest time leaves its slot. */
+  async #makeRoom(): Promise<void> {
+    const { settings, logger } = this.#dependencies;
+    const idle = this.sessions
+      .all()
+      .flatMap(({ models }) => [...models.values()])
+      .filter((live) => live.canPark && live.idleMs >= settings.parkMs)
+      .filter(({ model: { entity } }) => this.#slots.isAwaitedFrom(entity))
+      .sort((one, other) => other.idleMs - one.idleMs);
+    if (idle.length === 0) return;
+    const warn = (error: unknown): void => logger.warn({ err: error }, "a model could not leave its slot");
+    await this.operations.park(idle[0]).catch(warn);
   }
 
   async #endAll(): Promise<void> {

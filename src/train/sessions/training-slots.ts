@@ -1,5 +1,5 @@
 // Slots for live training processes. If all slots are taken, further models wait in the order of their requests;
-// nobody's training is ended for them. One entity cannot take all slots, so that others need not wait for it.
+// a model without work then leaves its slot (`live-model`). One entity cannot take all slots, so that others need not wait for it.
 import { ServiceError } from "../../base/domain/service-error.ts";
 import type { SessionSettings } from "./settings.ts";
 
@@ -74,6 +74,13 @@ export class TrainingSlots {
   /** True if a model waits for a slot. */
   get isAwaited(): boolean {
     return this.#waiting.length > 0;
+  }
+
+  /** True if a model that waits could train if this entity left one of its slots. */
+  isAwaitedFrom(entity: string): boolean {
+    return this.#waiting.some(
+      (each) => each.entity === entity || (this.#taken.get(each.entity) ?? 0) < this.#entityMax,
+    );
   }
 
   get #total(): number {
