@@ -1,6 +1,7 @@
-"""Runs recipes of tinker-cookbook against Hone, unmodified and with small settings: sl_loop, rl_loop, DPO, and prompt
-distillation. Only the data sets differ: those of the hub are replaced by a few rows of the same form."""
+"""Runs recipes of tinker-cookbook against Hone, unmodified and with small settings: sl_loop, rl_loop, DPO, prompt
+distillation, math_rl with PPO, and on-policy distillation. Only the data sets differ: those of the hub are replaced by a few rows of the same form."""
 
+import asyncio
 import json
 import os
 import subprocess
@@ -19,7 +20,7 @@ def rows(count: int) -> list[dict]:
     return [{"n": at, "color": COLORS[at % 4]} for at in range(count)]
 
 
-def load_dataset(name: str, *_args, **_options) -> datasets.DatasetDict:
+def load_dataset(name: str, *_args, split: str | None = None, **_options) -> datasets.Dataset | datasets.DatasetDict:
     made = {
         "HuggingFaceH4/no_robots": lambda row: {
             "messages": [
@@ -28,13 +29,14 @@ def load_dataset(name: str, *_args, **_options) -> datasets.DatasetDict:
             ]
         },
         "openai/gsm8k": lambda row: {"question": f"What is {row['n']} + 1?", "answer": f"#### {row['n'] + 1}"},
+        "zwhe99/DeepMath-103K": lambda row: {"question": f"What is {row['n']} + 1?", "final_answer": f"{row['n'] + 1}"},
         "Anthropic/hh-rlhf": lambda row: {
             "chosen": f"\n\nHuman: Color {row['n']}?\n\nAssistant: {row['color']}",
             "rejected": f"\n\nHuman: Color {row['n']}?\n\nAssistant: no",
         },
     }[name]
     whole = datasets.Dataset.from_list([made(row) for row in rows(32)])
-    return datasets.DatasetDict({"train": whole, "test": whole})
+    return whole if split else datasets.DatasetDict({"train": whole, "test": whole})
 
 
 datasets.load_dataset = load_dataset
@@ -113,11 +115,49 @@ def check_distillation() -> None:
     print(f"prompt distillation: loss per token {losses[0]:.3f} -> {losses[-1]:.3f}", flush=True)
 
 
+def check_math() -> None:
+    from tinker_cookbook.recipes.math_rl import train
+
+    log = WORK / "math"
+    asyncio.run(
+        train.cli_main(
+            train.CLIConfig(
+                model_name=MODEL, log_path=str(log), env="arithmetic", group_size=4, groups_per_batch=4, lora_rank=8,
+                loss_fn="ppo", num_substeps=2, compute_post_kl=True, eval_every=0, save_every=1, max_steps=2,
+                behavior_if_log_dir_exists="delete",
+            )
+        )
+    )
+    saved = [json.loads(line)["name"] for line in (log / "checkpoints.jsonl").read_text().splitlines()]
+    assert "final" in saved, saved
+    print(f"math_rl with PPO: {len(metrics_of(log))} rounds, saved weights {' '.join(saved)}", flush=True)
+
+
+def check_on_policy() -> None:
+    from tinker_cookbook.recipes.distillation import on_policy_distillation
+
+    log = WORK / "on-policy"
+    asyncio.run(
+        on_policy_distillation.cli_main(
+            on_policy_distillation.CLIConfig(
+                model_name=MODEL, teacher_model=MODEL, log_path=str(log), lora_rank=8, group_size=2, groups_per_batch=2,
+                max_tokens=8, eval_every=0, max_steps=2, behavior_if_log_dir_exists="delete",
+            )
+        )
+    )
+    # The teacher is the student's base model, so they agree before the first step.
+    divergence = metrics_of(log)[0]["teacher_kl"]
+    assert abs(divergence) < 0.01, divergence
+    print(f"on-policy distillation: divergence from the teacher at first {divergence:.4f}", flush=True)
+
+
 CHECKS = {
     "sl_loop": check_supervised,
     "rl_loop": check_reinforcement,
     "dpo": check_preferences,
     "distillation": check_distillation,
+    "math": check_math,
+    "on_policy": check_on_policy,
 }
 
 

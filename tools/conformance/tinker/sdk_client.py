@@ -2,6 +2,7 @@
 
 import json
 import os
+import tempfile
 import time
 import urllib.request
 
@@ -141,6 +142,49 @@ def check_saved_weights(service: tinker.ServiceClient, training: tinker.Training
     print("a run continues from saved weights with exactly the same numbers", flush=True)
 
 
+def check_downloads(training: tinker.TrainingClient) -> None:
+    """Saved weights are downloaded by links without a key, as tinker-cookbook does."""
+    from tinker_cookbook import weights
+
+    path = training.save_weights_external("out").result().path
+    rest = tinker.RestClient()
+    assert path in {each.tinker_path for each in rest.list_user_checkpoints().result().checkpoints}
+    assert rest.list_sessions().result().sessions
+    with tempfile.TemporaryDirectory() as folder:
+        files = sorted(os.listdir(weights.download(tinker_path=path, output_dir=f"{folder}/weights")))
+    assert files == ["adapter_config.json", "adapter_model.safetensors"], files
+    print("saved weights are downloaded", flush=True)
+
+
+def check_refusals(training: tinker.TrainingClient) -> None:
+    """Refused operations leave no gap in the numbers of operations: the training continues."""
+    for operation in (
+        lambda: training.save_state("not a name"),
+        lambda: training.forward_backward([datum([5, 6, 7])], "cross_entropy"),
+    ):
+        try:
+            operation().result()
+        except tinker.APIStatusError:
+            continue
+        raise AssertionError("the operation was not refused")
+    data = [datum(tokens, weights=[1.0] * (len(tokens) - 1)) for tokens in sequences()]
+    assert training.forward(data, "cross_entropy").result(timeout=15).metrics
+    print("the training continues after refused operations", flush=True)
+
+
+def check_many_models(service: tinker.ServiceClient, training: tinker.TrainingClient) -> None:
+    """A program trains more models than the server has processes for it."""
+    data = [datum(sequences()[0], weights=[1.0] * (len(sequences()[0]) - 1))]
+    training.forward_backward(data, "cross_entropy").result()
+    training.optim_step(STEP).result()
+    before = training.forward(data, "cross_entropy").result().metrics
+    others = [service.create_lora_training_client(base_model=MODEL, rank=4).result() for _ in range(3)]
+    for other in others:
+        assert other.forward(data, "cross_entropy").result().metrics
+    assert training.forward(data, "cross_entropy").result().metrics == before
+    print("four models take turns in the processes of one program", flush=True)
+
+
 def check_chat(training: tinker.TrainingClient) -> None:
     """Weights that were saved for sampling answer chats, like each version."""
     training.save_weights_for_sampler("chat").result()
@@ -163,6 +207,9 @@ def main() -> None:
     check_sampling(training)
     check_saved_weights(service, training)
     check_chat(training)
+    check_downloads(training)
+    check_refusals(training)
+    check_many_models(service, training)
     print(f"the package tinker {tinker.__version__}: all checks passed in {time.time() - began:.0f} s", flush=True)
 
 
