@@ -1,5 +1,5 @@
-// Slots for live training processes. If all slots are taken, further models wait in the order of their requests;
-// a model without work then leaves its slot (`live-model`). One entity cannot take all slots, so that others need not wait for it.
+// Slots for live training processes. If all slots are taken, further models wait in the order of their requests; a model
+// without work then leaves its slot (`live-model`). One entity cannot take all slots, so that others need not wait for it.
 import { ServiceError } from "../../base/domain/service-error.ts";
 import type { SessionSettings } from "./settings.ts";
 
