@@ -98,6 +98,15 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
       ...get(`/v1/models/${encodeURIComponent(name)}`, 0),
       ...status,
     })),
+    // No model has this version, so that the owner's own attempt deletes nothing either.
+    "DELETE /v1/models/*": modelNames(other)
+      .filter(({ name }) => name.endsWith(":step9"))
+      .map(({ name, ...status }) => ({
+        method: "DELETE",
+        url: `/v1/models/${encodeURIComponent(name)}`,
+        ...status,
+        statusOfOwner: 404,
+      })),
     // No field of this request can contain an id or name of another entity.
     "POST /v1/files": [post("/v1/files", upload, 200, uploading)],
     "GET /v1/files": [

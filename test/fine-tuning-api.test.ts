@@ -82,6 +82,9 @@ test("a supervised job trains a model that chats under the job's `fine_tuned_mod
   const name = checkpoints.data[0]?.fine_tuned_model_checkpoint ?? "";
   assert.equal(await answerOf(name, "What do you do?"), "I look things up.");
   await assert.rejects(openai.fineTuning.jobs.cancel(job.id), ConflictError);
+  const deleted = await openai.models.delete(`${job.fine_tuned_model}:ckpt-step-0`);
+  assert.deepEqual([deleted.object, deleted.deleted], ["model", true]);
+  assert.equal(await answerOf(name, "What do you do?"), "I look things up.");
 
   const listed = await openai.fineTuning.jobs.list({ metadata: { team: "A" } });
   assert.deepEqual(
@@ -119,6 +122,9 @@ test("a DPO job continues an earlier fine-tuned model without changing it", asyn
   assert.equal(job.status, "succeeded", JSON.stringify(job.error));
   assert.equal(await answerOf(job.fine_tuned_model ?? "", question), "No, never.");
   assert.equal(await answerOf(first, question), before);
+  assert.equal((await openai.models.delete(first)).id, first);
+  await assert.rejects(openai.models.retrieve(first), NotFoundError);
+  assert.equal(await answerOf(job.fine_tuned_model ?? "", question), "No, never.");
 });
 
 for (const type of ["supervised", "dpo"] as const)
@@ -172,6 +178,7 @@ test("a job can be cancelled, and then has no model", async () => {
   await openai.fineTuning.jobs.cancel(created.id);
   const job = await ended(created.id);
   assert.deepEqual([job.status, job.fine_tuned_model, job.error], ["cancelled", null, null]);
+  await assert.rejects(openai.models.delete("hone-tiny"), /base model, which only the operator can remove/);
 });
 
 test("a wrong model, file or option is refused with its name", async () => {

@@ -841,6 +841,7 @@ export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
     get("/v1/models"),
     get(`/v1/models/${modelId}:step0`),
     get("/v1/models/local%2Fp%2Ffuzzed"),
+    { method: "DELETE", path: "/v1/models/gone", names: [] },
     get("/version", { scheme: "none" }),
     get("/v1/preview/base-models"),
     ...["/health", "/v1/health", "/ping", "/load", "/metrics"].map((path) => get(path, { scheme: "none" })),

@@ -24,12 +24,13 @@ export function createFileStore(database: Kysely<Schema>): FileStore {
       const row = await rowOf(id).executeTakeFirst();
       return row === undefined ? null : fileOf(row);
     },
-    list: ({ entity, purpose, unusedSince }, page) => {
+    list: ({ entity, purpose, unusedSince, expiresBefore }, page) => {
       let rows = database.selectFrom("files").selectAll();
       if (entity !== null) rows = rows.where("entity", "=", entity);
       const places = rows;
       if (purpose !== null) rows = rows.where("purpose", "=", purpose);
       if (unusedSince !== null) rows = rows.where("used_at", "<", unusedSince.toISOString());
+      if (expiresBefore !== null) rows = rows.where("expires_at", "<", expiresBefore.toISOString());
       return readPage(
         {
           rows,
@@ -101,6 +102,7 @@ export async function insertFile(
       byte_count: file.byteCount,
       created_at: file.createdAt.toISOString(),
       used_at: file.usedAt.toISOString(),
+      expires_at: file.expiresAt?.toISOString() ?? null,
     })
     .execute();
 }
@@ -115,5 +117,6 @@ function fileOf(row: Selectable<FileTable>): UploadedFile {
     byteCount: row.byte_count,
     createdAt: new Date(row.created_at),
     usedAt: new Date(row.used_at),
+    expiresAt: row.expires_at === null ? null : new Date(row.expires_at),
   };
 }

@@ -117,6 +117,7 @@ export interface FileTable {
   readonly byte_count: number;
   readonly created_at: string;
   readonly used_at: string;
+  readonly expires_at: string | null;
 }
 
 export interface UploadTable {

@@ -13,7 +13,7 @@ import { allItems, type Page, type PageRequest } from "../../base/domain/page.ts
 import { fullDiskError } from "../../base/domain/transient-errors/full-disk.ts";
 import { requirePlainFile } from "../../base/domain/transient-errors/plain-file.ts";
 import { notFound, ServiceError } from "../../base/domain/service-error.ts";
-import type { FileStore, UploadedFile } from "../../base/domain/uploads/uploaded-file.ts";
+import type { FileFilter, FileStore, UploadedFile } from "../../base/domain/uploads/uploaded-file.ts";
 import type { UploadStore } from "../../base/domain/uploads/upload.ts";
 import { repeatUntil } from "../../base/domain/waiting/repeat-until.ts";
 import { createPartUploads, type PartUploads } from "./part-uploads.ts";
@@ -31,7 +31,7 @@ export interface FileDependencies {
   readonly onFault: (error: unknown) => void;
 }
 
-/** Service for uploaded files. While started, it periodically deletes unused files. */
+/** Service for uploaded files. While started, it periodically deletes unused and expired files. */
 export interface FileService extends Service, FileWriter {
   /** Uploads in parts, which become files. */
   readonly parts: PartUploads;
@@ -53,7 +53,7 @@ export interface FileService extends Service, FileWriter {
   /** Returns the file's whole content for a request that uses the file. Using a file delays its automatic deletion. */
   use(file: UploadedFile): Promise<Uint8Array<ArrayBuffer>>;
   delete(file: UploadedFile): Promise<void>;
-  /** Deletes stored bytes that have no database row, and files that nobody has used for the configured time. */
+  /** Deletes stored bytes that have no database row, expired files, and files unused for the configured time. */
   sweep(): Promise<void>;
 }
 
@@ -71,6 +71,13 @@ export function createFileService(dependencies: FileDependencies): FileService {
     await artifacts.remove(keyOf(id));
   };
 
+  const removeAll = async (which: Pick<FileFilter, "unusedSince" | "expiresBefore">): Promise<void> => {
+    const ids: string[] = [];
+    const filter = { entity: null, purpose: null, ...which };
+    for await (const { id } of allItems((page) => store.list(filter, page))) ids.push(id);
+    for (const id of ids) await remove(id);
+  };
+
   const createFile = (file: UploadedFile, entityBytesMax: number): Promise<void> =>
     store.create(file, entityBytesMax);
   const writing: FileWriter = {
@@ -85,9 +92,10 @@ export function createFileService(dependencies: FileDependencies): FileService {
         throw fullDiskError(error) ?? error;
       }
     },
-    keep: async ({ id, byteCount }, { entity, name, purpose }, create = createFile) => {
+    keep: async ({ id, byteCount }, { entity, name, purpose, lifeSeconds = null }, create = createFile) => {
       const now = clock.now();
-      const file = { id, entity, name, purpose, byteCount, createdAt: now, usedAt: now };
+      const expiresAt = lifeSeconds === null ? null : new Date(now.getTime() + lifeSeconds * 1000);
+      const file = { id, entity, name, purpose, byteCount, createdAt: now, usedAt: now, expiresAt };
       await create(file, settings.entityBytes);
       received.delete(id);
       // The bytes may be missing, because a server whose clock is hours ahead considers a new upload abandoned.
@@ -118,12 +126,10 @@ export function createFileService(dependencies: FileDependencies): FileService {
         return received.has(id) || (await store.find(id)) !== null;
       },
     });
+    await removeAll({ unusedSince: null, expiresBefore: clock.now() });
     if (settings.unusedDays === 0) return;
     const unusedSince = new Date(clock.now().getTime() - settings.unusedDays * dayMs);
-    const unused: string[] = [];
-    const filter = { entity: null, purpose: null, unusedSince };
-    for await (const { id } of allItems((page) => store.list(filter, page))) unused.push(id);
-    for (const id of unused) await remove(id);
+    await removeAll({ unusedSince, expiresBefore: null });
   };
 
   let sweeping: Promise<void> | null = null;
@@ -149,7 +155,7 @@ export function createFileService(dependencies: FileDependencies): FileService {
     },
     list: (purpose, page, caller) => {
       const entity = reachOf(caller)?.entity ?? null;
-      return store.list({ entity, purpose, unusedSince: null }, page);
+      return store.list({ entity, purpose, unusedSince: null, expiresBefore: null }, page);
     },
     read: ({ id }) => artifacts.open(keyOf(id)),
     use: async (file) => {

@@ -15,7 +15,7 @@ export interface FileWriter {
    */
   receive(content: AsyncIterable<Uint8Array>): Promise<ReceivedFile>;
   /**
-   * Records an upload in the database as a file of the entity.
+   * Records an upload in the database as a file of the entity. With `lifeSeconds`, the file expires after this time.
    *
    * @param create stores the file's metadata; by default, in the store of files
    * @throws ServiceError `too_large` if the entity's quota is exhausted, `unavailable` if the bytes were removed
@@ -23,7 +23,7 @@ export interface FileWriter {
    */
   keep(
     received: ReceivedFile,
-    about: Pick<UploadedFile, "entity" | "name" | "purpose">,
+    about: Pick<UploadedFile, "entity" | "name" | "purpose"> & { readonly lifeSeconds?: number | null },
     create?: (file: UploadedFile, entityBytesMax: number) => Promise<void>,
   ): Promise<UploadedFile>;
   /** Removes an upload that will not become a file. */

@@ -3,13 +3,18 @@ import type { FastifyRequest } from "fastify";
 import type { FileWriter, ReceivedFile } from "../../../train/uploads/file-writer.ts";
 import { present } from "../../../base/domain/assert.ts";
 import { quoted, type Fault } from "../../../base/domain/service-error.ts";
-import { fileNameFault, filePurpose } from "../../wire/files/file.ts";
+import { fileNameFault, filePurpose, lifeSeconds } from "../../wire/files/file.ts";
 import { missingFile, receiveForm, type ReceivedForm } from "./receive-form.ts";
+
+const anchorField = "expires_after[anchor]";
+const secondsField = "expires_after[seconds]";
 
 export interface Upload {
   readonly received: ReceivedFile;
   readonly name: string;
   readonly purpose: string;
+  /** Number of seconds after which the file expires; null if it does not. */
+  readonly lifeSeconds: number | null;
 }
 
 /**
@@ -21,9 +26,10 @@ export async function readUpload(
   request: FastifyRequest,
   files: Pick<FileWriter, "receive" | "discard">,
 ): Promise<Upload> {
-  const { file } = await receiveForm(request, files, { fileField: "file", faultsIn: uploadFaults });
+  const { file, fields } = await receiveForm(request, files, { fileField: "file", faultsIn: uploadFaults });
   const { received, name } = present(file, "the file of a checked form");
-  return { received, name, purpose: filePurpose };
+  const life = fields.get(secondsField);
+  return { received, name, purpose: filePurpose, lifeSeconds: life === undefined ? null : Number(life) };
 }
 
 function uploadFaults({ file, fields }: ReceivedForm<ReceivedFile>): readonly Fault[] {
@@ -47,11 +53,31 @@ function nameFaults(name: string): readonly Fault[] {
   return fault === null ? [] : [{ location: ["body", "file"], ...fault }];
 }
 
-/** Returns a fault if the form asks for an expiry of the file, which the server does not support. */
+/** Returns the faults of the fields that set the expiry of the file. */
 function expiryFaults(fields: ReadonlyMap<string, unknown>): readonly Fault[] {
-  const field = [...fields.keys()].find((name) => name.startsWith("expires_after"));
-  if (field === undefined) return [];
-  const message =
-    "expires_after is not supported by this server; leave it out, and delete the file yourself.";
-  return [{ location: ["body", field], message, type: "unsupported" }];
+  const given = [...fields].filter(([name]) => name.startsWith("expires_after"));
+  if (given.length === 0) return [];
+  const faults = given.flatMap(([name, value]) => {
+    const expected = expiryForms[name];
+    if (expected?.isValid(value) === true) return [];
+    const cure = expected === undefined ? "leave it out" : `it must be ${expected.form}`;
+    const shown = quoted(typeof value === "string" ? value : typeof value);
+    return [{ location: ["body", name], message: `${name} is ${shown}; ${cure}.`, type: "value_error" }];
+  });
+  const missing = Object.keys(expiryForms).filter((name) => !fields.has(name));
+  return [
+    ...faults,
+    ...missing.map((name) => ({ location: ["body", name], message: "Field required", type: "missing" })),
+  ];
 }
+
+const expiryForms: Readonly<
+  Partial<Record<string, { readonly form: string; readonly isValid: (value: unknown) => boolean }>>
+> = {
+  [anchorField]: { form: "created_at", isValid: (value) => value === "created_at" },
+  [secondsField]: {
+    form: `a whole number from ${lifeSeconds.min} to ${lifeSeconds.max}`,
+    isValid: (value) =>
+      /^\d{1,9}$/.test(String(value)) && Number(value) >= lifeSeconds.min && Number(value) <= lifeSeconds.max,
+  },
+};

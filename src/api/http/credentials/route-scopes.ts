@@ -38,6 +38,7 @@ export function isForOperators(route: string): boolean {
 
 /** Rows of routes and their scopes. The first row that matches a route applies. */
 const rows: readonly Row[] = [
+  { pattern: /^DELETE \/v1\/models\b/, reads: [], writes: ["train"] },
   // Identity and capabilities: every scope gives access to these routes, because clients need them to use any other
   // route.
   {

@@ -18,7 +18,7 @@ const operations: Readonly<Record<string, readonly string[]>> = {
   "/v1/completions": ["post"],
   "/v1/embeddings": ["post"],
   "/v1/models": ["get"],
-  "/v1/models/{model}": ["get"],
+  "/v1/models/{model}": ["delete", "get"],
   "/version": ["get"],
   "/v1/preview/base-models": ["get"],
   "/v1/preview/base-models/{base_model}/load": ["post"],

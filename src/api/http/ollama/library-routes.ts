@@ -1,13 +1,12 @@
 // Routes of Ollama's API that add and delete models. Trained models can be deleted; base models belong to the operator,
 // who adds and removes them with `hone models`.
 import type { FastifyInstance } from "fastify";
-import type { Caller } from "../../../base/domain/access.ts";
 import { cut, ServiceError } from "../../../base/domain/service-error.ts";
-import { parseModelName } from "../../../inference/models/registry/model-name.ts";
 import { deleteForm, emptySchema, pullForm, statusSchema } from "../../wire/ollama/library.ts";
 import { nameIn } from "../../wire/ollama/models.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { endpoints } from "../endpoints/endpoint.ts";
+import { deleteNamedModel } from "../routes/delete-named-model.ts";
 import { linesType } from "../sse.ts";
 import { modelGroup } from "./answers.ts";
 
@@ -52,7 +51,7 @@ export function ollamaLibraryRoutes(app: FastifyInstance, dependencies: HttpDepe
       json: emptySchema,
     },
     async ({ body, caller }) => {
-      await deleteModel(dependencies, nameIn(body), caller);
+      await deleteNamedModel(dependencies, nameIn(body), caller);
       return {};
     },
   );
@@ -60,30 +59,6 @@ export function ollamaLibraryRoutes(app: FastifyInstance, dependencies: HttpDepe
     app.post(`/api/${name}`, { schema: { hide: true } }, () => {
       throw new ServiceError({ code: "unsupported", message });
     });
-}
-
-/**
- * Deletes a model with its versions, or only the version that the name ends with.
- *
- * @throws ServiceError as `ModelDirectory.find`; `unsupported` for a base model; `conflict` for a version that is
- * pinned or in use
- */
-async function deleteModel(
-  { directory, models }: Pick<HttpDependencies, "directory" | "models">,
-  name: string,
-  caller: Caller,
-): Promise<void> {
-  const { modelId, step } = await directory.find(name, caller);
-  if (modelId === null) {
-    const message = `${cut(name)} is a base model, which only the operator can remove, with \`hone models remove\`.`;
-    throw new ServiceError({ code: "unsupported", message });
-  }
-  const model = await models.find(modelId, caller);
-  if (typeof parseModelName(name)?.version !== "number") return void (await models.delete(model));
-  const { pinned, inUse } = await models.deleteVersions(model, [step ?? 0]);
-  if (pinned.length + inUse.length === 0) return;
-  const reason = pinned.length > 0 ? "it is pinned" : "a training job starts from it";
-  throw new ServiceError({ code: "conflict", message: `${cut(name)} was not deleted, because ${reason}.` });
 }
 
 function isUnknown(error: unknown): boolean {

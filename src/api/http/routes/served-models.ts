@@ -1,5 +1,5 @@
 // Routes for the model names that a chat request accepts: a list of all names and an entry for each, in OpenAI's or
-// Anthropic's form, and the names of the base models.
+// Anthropic's form, the names of the base models, and deletion by name.
 import type { FastifyInstance } from "fastify";
 import type { Caller } from "../../../base/domain/access.ts";
 import { adapterOfServer } from "../../../base/domain/model.ts";
@@ -15,6 +15,7 @@ import {
 import {
   baseModelsSchema,
   type ListedBase,
+  modelDeletionSchema,
   type ServedModel,
   servedModelAnswer,
   servedModelListSchema,
@@ -22,6 +23,7 @@ import {
 import type { HttpDependencies } from "../dependencies.ts";
 import { endpoints } from "../endpoints/endpoint.ts";
 import { isAnthropics } from "../anthropic/dialect.ts";
+import { deleteNamedModel } from "./delete-named-model.ts";
 import { readQuery } from "../input/read-input.ts";
 
 /** Documentation of the wildcard in the routes' path, under the name `model`. */
@@ -94,6 +96,25 @@ export function servedModelRoutes(app: FastifyInstance, dependencies: HttpDepend
           ? served(name, base)
           : trained(await servedName(dependencies, name, { modelId, step, caller }));
       return isAnthropics(request) ? modelInfo(namedModel(model)) : servedModelAnswer.body(model);
+    },
+  );
+  on(
+    "DELETE /v1/models/*",
+    {
+      summary: "Delete a trained model by name",
+      description:
+        "Deletes the model with its versions, as OpenAI's API does with fine-tuned models, or only the version that the name ends with. Only the operator can remove base models.",
+      answer: "The name of the deleted model.",
+      json: modelDeletionSchema,
+      documented: { params: nameParameter },
+      fieldPaths: { model: ["path", "model"], not_found: ["path", "model"], unsupported: ["path", "model"] },
+    },
+    async ({ caller, request }) => {
+      // Safe cast: as in the route above.
+      const { "*": name } = request.params as { readonly "*": string };
+      if (name === "") throw notFound("model", name);
+      await deleteNamedModel(dependencies, name, caller);
+      return { id: name, object: "model", deleted: true };
     },
   );
   on(

@@ -3,7 +3,11 @@ import { Type } from "typebox";
 import { quoted, type Fault } from "../../../base/domain/service-error.ts";
 import type { UploadedFile } from "../../../base/domain/uploads/uploaded-file.ts";
 import { answerOf } from "../fields/resource.ts";
+import { nullable } from "../nullable.ts";
 import { pageQueryFields } from "../page.ts";
+
+/** Minimum and maximum number of seconds after which a file may expire, as in OpenAI's API. */
+export const lifeSeconds = { min: 3600, max: 2_592_000 };
 
 /** The only supported purpose of an upload. */
 export const filePurpose = "fine-tune";
@@ -23,6 +27,12 @@ export const uploadSchema = Type.Object(
       format: "binary",
       description: "Content of the file, as a form part with a file name.",
     }),
+    "expires_after[anchor]": nullable(Type.Enum(["created_at"]), {
+      description: "Required with `expires_after[seconds]`.",
+    }),
+    "expires_after[seconds]": nullable(Type.Integer({ minimum: lifeSeconds.min, maximum: lifeSeconds.max }), {
+      description: "Time after the upload at which the file expires. Hone deletes it within the next hour.",
+    }),
   },
   { title: "FileUpload" },
 );
@@ -37,6 +47,12 @@ export const fileAnswer = answerOf<UploadedFile>()("File", {
   created_at: [Type.Integer({ description: "Unix time in seconds." }), unixSecondsOf],
   filename: [Type.String(), ({ name }) => name],
   purpose: Type.String(),
+  expires_at: [
+    nullable(Type.Integer(), {
+      description: "Unix time in seconds at which the file expires; null if it does not.",
+    }),
+    ({ expiresAt }) => (expiresAt === null ? null : unixSecondsOf({ createdAt: expiresAt })),
+  ],
   status: [
     Type.Enum(["processed"], {
       description: "Always `processed`: a file can be used as soon as its upload is answered.",

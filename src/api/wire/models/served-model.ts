@@ -186,3 +186,9 @@ export const servedModelListSchema = Type.Object({
 });
 
 export const baseModelsSchema = Type.Array(Type.String(), { description: "Base models, the default first." });
+
+export const modelDeletionSchema = Type.Object({
+  id: Type.String({ description: "The name in the request." }),
+  object: Type.String(),
+  deleted: Type.Boolean(),
+});

@@ -27,6 +27,8 @@ export class ModelCalls extends CallGroup {
 export class ServedCalls extends CallGroup {
   /** Returns a description of one model name. */
   readonly get = this.call("GET /v1/models/{model}");
+  /** Deletes a trained model by its name, or only the version that the name ends with. */
+  readonly delete = this.call("DELETE /v1/models/{model}");
   /** Lists the base models, the default model first. */
   readonly bases = this.call("GET /v1/preview/base-models");
   /** Loads a base model into the server's memory, and returns when it is loaded. Requires an admin key. */

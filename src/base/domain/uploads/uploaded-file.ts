@@ -13,6 +13,8 @@ export interface UploadedFile {
   readonly createdAt: Date;
   /** Time of the last request that used the file. At first, it is the time of creation. */
   readonly usedAt: Date;
+  /** Time after which the file is deleted, even if it is used; null if only the server's settings decide. */
+  readonly expiresAt: Date | null;
 }
 
 export interface FileFilter {
@@ -20,6 +22,8 @@ export interface FileFilter {
   readonly purpose: string | null;
   /** Selects only files that no request has used since this time; null to select all files. */
   readonly unusedSince: Date | null;
+  /** Selects only files that expire before this time; null to select all files. */
+  readonly expiresBefore: Date | null;
 }
 
 export interface FileStore {

@@ -13,11 +13,12 @@ export function sampleFile(id: string, changes: Partial<UploadedFile> = {}): Upl
     byteCount: 10,
     createdAt: moment(1),
     usedAt: moment(1),
+    expiresAt: null,
     ...changes,
   };
 }
 
-const everything = { entity: null, purpose: null, unusedSince: null };
+const everything = { entity: null, purpose: null, unusedSince: null, expiresBefore: null };
 
 /** Registers the tests that a file store must pass. */
 export function checkFileStore(makeStorage: MakeStorage): void {
@@ -51,8 +52,8 @@ export function checkFileStore(makeStorage: MakeStorage): void {
   test("lists files in storage order, filtered and paged", async (t) => {
     const { files } = await (await makeStorage(t))();
     for (const file of [
-      sampleFile("c"),
-      sampleFile("a", { entity: "other" }),
+      sampleFile("c", { expiresAt: moment(7) }),
+      sampleFile("a", { entity: "other", expiresAt: moment(4) }),
       sampleFile("b", { purpose: "batch" }),
       sampleFile("d"),
     ])
@@ -65,6 +66,8 @@ export function checkFileStore(makeStorage: MakeStorage): void {
     assert.deepEqual(await idsOf({ ...everything, entity: "team" }), ["c", "b", "d"]);
     assert.deepEqual(await idsOf({ ...everything, purpose: "fine-tune" }), ["c", "a", "d"]);
     assert.deepEqual(await idsOf({ ...everything, unusedSince: moment(5) }), ["a", "b", "d"]);
+    assert.deepEqual(await idsOf({ ...everything, expiresBefore: moment(5) }), ["a"]);
+    assert.deepEqual((await files.find("c"))?.expiresAt, moment(7));
     assert.deepEqual(await idsOf(everything, { ...firstPage, after: "a" }), ["b", "d"]);
     const newest = await files.list(everything, { after: null, limit: 3, order: "desc" });
     assert.deepEqual([newest.items.map(({ id }) => id), newest.hasMore], [["d", "b", "a"], true]);

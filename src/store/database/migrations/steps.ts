@@ -107,4 +107,6 @@ export const steps: readonly Step[] = [
     "create index learning_turns_in_order on learning_turns (model_id, number)",
     "alter table model_versions add column held text",
   ],
+  // Older programs keep such a file until it is unused or deleted.
+  { adds: ["alter table files add column expires_at text"] },
 ];

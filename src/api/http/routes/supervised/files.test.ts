@@ -107,6 +107,7 @@ test("uploads, lists, reads and deletes a file, with the parts of the form in an
     created_at: clock.now().getTime() / 1000,
     filename: "träin.jsonl",
     purpose: "fine-tune",
+    expires_at: null,
     status: "processed",
   });
   assert.deepEqual(onDisk(server), [file.id]);
@@ -125,6 +126,27 @@ test("uploads, lists, reads and deletes a file, with the parts of the form in an
   assert.deepEqual(deleted.json(), { id: file.id, object: "file", deleted: true });
   assert.deepEqual(onDisk(server), [second]);
   assert.equal((await ask(server, "GET", `/v1/files/${file.id}/content`)).statusCode, 404);
+  await server.close();
+});
+
+test("deletes a file after the time in `expires_after`, even if it is used", async () => {
+  const clock = new FakeClock();
+  const server = await fakeServer({ clock });
+  const expiry = { "expires_after[anchor]": "created_at", "expires_after[seconds]": "3600" };
+  const parts = Object.entries(expiry).map(([name, value]) => ({ name, value }));
+  const { id, expires_at: expiresAt } = (await upload(server, [purpose, ...parts, fileOf(example)])).json<{
+    readonly id: string;
+    readonly expires_at: number;
+  }>();
+  assert.equal(expiresAt, clock.now().getTime() / 1000 + 3600);
+  const other = await uploaded(server, example);
+  await clock.advance(3_599_000);
+  await server.files.sweep();
+  assert.deepEqual(onDisk(server), [id, other]);
+  await clock.advance(1001);
+  await server.files.sweep();
+  assert.deepEqual(onDisk(server), [other]);
+  assert.equal((await ask(server, "GET", `/v1/files/${id}`)).statusCode, 404);
   await server.close();
 });
 
@@ -153,11 +175,20 @@ test("refuses an invalid or incomplete form, and keeps no file", async () => {
   assert.match((await refused([purpose, { ...fileOf("x"), name: "other" }]))[0], /^other: /);
   assert.match((await refused([purpose, fileOf("x"), fileOf("y")]))[0], /one file/);
   assert.match((await refused([purpose, { ...fileOf("x"), name: null }]))[0], /^: A part has no name/);
-  const expiry = { name: "expires_after[seconds]", value: "3600" };
-  assert.match(
-    (await refused([purpose, expiry, fileOf(example)]))[0],
-    /^expires_after\[seconds\]: .*not supported/,
-  );
+  const anchor = { name: "expires_after[anchor]", value: "created_at" };
+  const seconds = (value: string) => ({ name: "expires_after[seconds]", value });
+  for (const [parts, expected] of [
+    [[seconds("3600")], /^expires_after\[anchor\]: Field required/],
+    [[anchor], /^expires_after\[seconds\]: Field required/],
+    [[anchor, seconds("3599")], /^expires_after\[seconds\]: .*"3599".*from 3600 to 2592000/],
+    [[anchor, seconds("1e4")], /^expires_after\[seconds\]: .*"1e4"/],
+    [[{ ...anchor, value: "used_at" }, seconds("3600")], /^expires_after\[anchor\]: .*created_at/],
+    [
+      [anchor, seconds("3600"), { name: "expires_after[days]", value: "1" }],
+      /^expires_after\[days\]: .*leave it out/,
+    ],
+  ] as const)
+    assert.match((await refused([purpose, ...parts, fileOf(example)]))[0], expected);
   assert.match((await refused([purpose, fileOf("x", "n".repeat(256))]))[0], /256 characters; at most 255/);
   assert.match((await refused([purpose, fileOf(example, "")]))[0], /^file: The name of the file is ""/);
   assert.match((await refused([purpose, fileOf(example, "a\u0000")]))[0], /^file: The name of the file is/);

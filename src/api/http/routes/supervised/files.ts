@@ -43,10 +43,10 @@ export async function fileRoutes(
     },
     async ({ caller: { entity }, request }) => {
       await dependencies.room.require(entity);
-      const { received, name, purpose } = await readUpload(request, files);
+      const { received, ...about } = await readUpload(request, files);
       try {
         await checkLines(received, request, files, readers);
-        return fileAnswer.body(await files.keep(received, { entity, name, purpose }));
+        return fileAnswer.body(await files.keep(received, { entity, ...about }));
       } catch (error) {
         await files.discard(received);
         throw error;

@@ -356,7 +356,7 @@ export function checkRetentionStore(makeStorage: MakeStorage): void {
     await feedback.delete("team/games", ["a", "b", "d", "none"]);
     assert.deepEqual([await ofFeedback("team"), await ofFeedback(null)], [0, await ofFeedback("other")]);
     const dates = { createdAt: moment(0), usedAt: moment(0) };
-    const about = { entity: "team", name: "n", purpose: "fine-tune", ...dates };
+    const about = { entity: "team", name: "n", purpose: "fine-tune", expiresAt: null, ...dates };
     await files.create({ ...about, id: "f", byteCount: 2 ** 40 }, 2 ** 50);
     await files.create({ ...about, id: "g", byteCount: 3 }, 2 ** 50);
     const traced = {
