@@ -68,7 +68,7 @@ import { fineTuningEventRoutes } from "./routes/fine-tuning/job-events.ts";
 import { healthRoutes } from "./routes/health.ts";
 import { modelRoutes } from "./routes/models.ts";
 import { baseMemoryRoutes } from "./routes/models/base-memory.ts";
-import { servedModelRoutes } from "./routes/served-models.ts";
+import { modelDeletionRoute, servedModelRoutes } from "./routes/served-models.ts";
 import { supervisedJobRoutes } from "./routes/supervised/supervised-jobs.ts";
 import { summaryRoutes } from "./routes/summary/summary.ts";
 import { structuredOutputRoutes } from "./routes/structured-outputs.ts";
@@ -218,6 +218,7 @@ export async function createHttpServer(
     structuredOutputRoutes(scope, dependencies, bodies);
     servedModelRoutes(scope, dependencies);
     baseMemoryRoutes(scope, dependencies);
+    modelDeletionRoute(scope, dependencies);
     ownKeyRoute(scope);
     keyRoutes(scope, dependencies);
     entityLimitRoutes(scope, dependencies);

@@ -99,6 +99,16 @@ export function servedModelRoutes(app: FastifyInstance, dependencies: HttpDepend
     },
   );
   on(
+    "GET /v1/preview/base-models",
+    { summary: "List the base models", answer: "The names of the base models.", json: baseModelsSchema },
+    () => baseModels().map(({ name }) => name),
+  );
+}
+
+/** Adds the route that deletes a model by name. The base URL of a rollout has no such route. */
+export function modelDeletionRoute(app: FastifyInstance, dependencies: HttpDependencies): void {
+  const on = endpoints(app, { tag: "models", scheme: "bearer" });
+  on(
     "DELETE /v1/models/*",
     {
       summary: "Delete a trained model by name",
@@ -110,17 +120,12 @@ export function servedModelRoutes(app: FastifyInstance, dependencies: HttpDepend
       fieldPaths: { model: ["path", "model"], not_found: ["path", "model"], unsupported: ["path", "model"] },
     },
     async ({ caller, request }) => {
-      // Safe cast: as in the route above.
+      // Safe cast: the router provides the part of the path that the wildcard matches as a string.
       const { "*": name } = request.params as { readonly "*": string };
       if (name === "") throw notFound("model", name);
       await deleteNamedModel(dependencies, name, caller);
       return { id: name, object: "model", deleted: true };
     },
-  );
-  on(
-    "GET /v1/preview/base-models",
-    { summary: "List the base models", answer: "The names of the base models.", json: baseModelsSchema },
-    () => baseModels().map(({ name }) => name),
   );
 }
 
