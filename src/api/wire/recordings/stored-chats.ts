@@ -13,6 +13,7 @@ import { cut, type Fault, quoted, ServiceError } from "../../../base/domain/serv
 import { choiceSchema, usageSchema } from "../chat/chat-answer-schema.ts";
 import { finishBody, messageBody, usageBody } from "../chat/chat-response.ts";
 import { answerOf } from "../fields/resource.ts";
+import { orNull } from "../nullable.ts";
 import { pageQueryFields, pageSchema } from "../page.ts";
 import { readWords, textField } from "../fields/searched-text.ts";
 import { readTime } from "../trajectories/row-query.ts";
@@ -147,6 +148,13 @@ export const summaryAnswer = answerOf<ListedCompletion>()(null, {
   owner: Type.String({ description: "Owner of the key that sent the request." }),
   started_at: Type.String({ format: "date-time" }),
   ended_at: Type.String({ format: "date-time" }),
+  first_token_ms: [
+    orNull(Type.Integer({ minimum: 0 }), {
+      description:
+        "Milliseconds from the beginning of the request to the first token; null if this is not recorded.",
+    }),
+    ({ firstTokenMs = null }) => firstTokenMs,
+  ],
   usage: [usageSchema, ({ usage }) => usageBody(usage)],
   prompt_hash: Type.String({
     description: "Hash of the prompt's tokens. Prompts with the same tokens have the same hash.",

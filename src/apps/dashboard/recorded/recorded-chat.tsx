@@ -75,11 +75,17 @@ function Turns({ chat }: { readonly chat: RecordedCompletion }) {
   );
 }
 
-/** Returns how long the answer took, with the mean speed of its tokens. */
-function latencyText({ started_at: startedAt, ended_at: endedAt, usage }: RecordedCompletion): string {
+/** Returns how long the answer and its first token took, with the mean speed of its tokens. */
+function latencyText({
+  started_at: startedAt,
+  ended_at: endedAt,
+  first_token_ms: firstMs,
+  usage,
+}: RecordedCompletion): string {
   const seconds = (Date.parse(endedAt) - Date.parse(startedAt)) / 1000;
   if (seconds <= 0) return "under 1 ms";
-  return `${shortNumber(seconds)} s, ${shortNumber(usage.completion_tokens / seconds)} tokens/s`;
+  const first = firstMs === null ? "" : `, first token after ${shortNumber(firstMs / 1000)} s`;
+  return `${shortNumber(seconds)} s${first}, ${shortNumber(usage.completion_tokens / seconds)} tokens/s`;
 }
 
 function About({ chat }: { readonly chat: RecordedCompletion }) {

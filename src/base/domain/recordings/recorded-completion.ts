@@ -22,6 +22,8 @@ export interface CompletionOutline extends CompletionKey {
    * sorted by this time.
    */
   readonly endedAt: Date;
+  /** Time in milliseconds from the beginning of the request to the first token; absent in older recordings. */
+  readonly firstTokenMs?: number | null;
   readonly usage: ChatUsage;
   /**
    * Hash that is the same for prompts with the same tokens: SHA-256 of the ids as little-endian 32-bit integers, in

@@ -93,6 +93,20 @@ test("waits for running writes when it stops", async () => {
   assert.notEqual(await completions.find({ projectId: "team/games", requestId: "a" }), null);
 });
 
+test("records the time from the beginning of the request to the first token", async () => {
+  const { completions, recorder, clock } = await recording();
+  const startMs = moment(0).getTime() - clock.now().getTime();
+  const record = begin(recorder, "t");
+  await clock.advance(1250 + startMs);
+  record.add([delta({ text: "" })]);
+  await clock.advance(50);
+  record.add([delta({ text: "hi", tokenIds: [1] })]);
+  await clock.advance(5000);
+  record.add([delta({ tokenIds: [2], finish })]);
+  assert.equal(await record.end(usage), true);
+  assert.equal((await completions.find(record.key))?.firstTokenMs, 1300);
+});
+
 test("finds an answer with its tokens once its recording has ended", async () => {
   const { completions, recorder } = await recording();
   const record = begin(recorder, "r", { choiceCount: 2, recording: { metadata: { topic: "t" } } });

@@ -64,6 +64,7 @@ class Recording implements ChatRecording {
   readonly #promptBytes: number;
   readonly #rolloutId: string | null;
   readonly #answer: GatheredAnswer;
+  #firstTokenMs: number | null = null;
 
   constructor(
     answered: AnsweredRequest,
@@ -88,6 +89,9 @@ class Recording implements ChatRecording {
   }
 
   add(deltas: Parameters<ChatRecording["add"]>[0]): void {
+    const { startedAt } = this.#answered;
+    if (deltas.some(({ tokenIds }) => tokenIds.length > 0))
+      this.#firstTokenMs ??= Math.max(0, this.#dependencies.clock.now().getTime() - startedAt.getTime());
     for (const delta of deltas) this.#answer.add(delta);
   }
 
@@ -142,6 +146,7 @@ class Recording implements ChatRecording {
       owner: caller.owner,
       startedAt,
       endedAt: this.#dependencies.clock.now(),
+      firstTokenMs: this.#firstTokenMs,
       usage,
       promptHash: hashOf(promptTokenIds),
       finishReasons: this.#answer.finishReasons,
