@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { chatSettings, putChatSettings } from "./chat-settings.ts";
+import { chatSettings, offeredNames, putChatSettings } from "./chat-settings.ts";
 
 test("reads back the settings that were written", () => {
   const settings = {
@@ -22,4 +22,11 @@ test("uses the given model if the address names none, and the two models of olde
   assert.deepEqual(chatSettings(new URLSearchParams(), "tiny").models, ["tiny"]);
   assert.deepEqual(chatSettings(new URLSearchParams("left=a&right=b"), "tiny").models, ["a", "b"]);
   assert.equal(chatSettings(new URLSearchParams("m=1&m=2&m=3&m=4&m=5"), "tiny").models.length, 4);
+});
+
+test("of 10,000 models, a field offers the newest hundred with the typed text", () => {
+  const served = Array.from({ length: 10_000 }, (_, index) => `p/model-${index}`);
+  assert.equal(offeredNames(served, "").length, 100);
+  assert.deepEqual(offeredNames(served, "model-999").at(-1), "p/model-9999");
+  assert.deepEqual(offeredNames(served, "model-1234"), ["p/model-1234"]);
 });

@@ -56,3 +56,11 @@ export function putChatSettings(query: URLSearchParams, settings: ChatSettings):
     else query.set(name, settings[setting]);
   if (settings.showsTokens) query.set("tokens", "1");
 }
+
+/** Maximum number of model names that a field offers; thousands would block the browser for seconds. */
+const offeredMax = 100;
+
+/** Returns the newest names that contain the typed text. */
+export function offeredNames(served: readonly string[], typed: string): readonly string[] {
+  return served.filter((name) => name.includes(typed)).slice(-offeredMax);
+}

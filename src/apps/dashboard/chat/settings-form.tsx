@@ -1,6 +1,7 @@
 // Settings of a chat: models, system prompt, sampling, tools and JSON Schema. Each change is written to the page's
 // address immediately.
-import { type ChatSettings, modelsMax, type TextSetting } from "./chat-settings.ts";
+import { useState } from "preact/hooks";
+import { type ChatSettings, modelsMax, offeredNames, type TextSetting } from "./chat-settings.ts";
 
 export function SettingsForm({
   settings,
@@ -19,10 +20,11 @@ export function SettingsForm({
       // Safe cast: the fields are inputs or text areas.
       onChange({ [name]: (event.currentTarget as HTMLInputElement | HTMLTextAreaElement).value }),
   });
+  const [typed, setTyped] = useState("");
   return (
     <form class="ask" aria-label="Settings" onSubmit={(event) => event.preventDefault()}>
       <datalist id="served">
-        {served.map((name) => (
+        {offeredNames(served, typed).map((name) => (
           <option key={name} value={name} />
         ))}
       </datalist>
@@ -34,6 +36,7 @@ export function SettingsForm({
               list="served"
               required
               value={model}
+              onInput={({ currentTarget: { value } }) => setTyped(value)}
               onChange={({ currentTarget: { value } }) =>
                 onChange({ models: models.map((one, place) => (place === index ? value.trim() : one)) })
               }

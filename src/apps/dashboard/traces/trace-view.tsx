@@ -10,7 +10,7 @@ import { barsOf, callName, durationMs, treeRows } from "./call-tree.ts";
 import { outlineColumns, readCalls } from "./read-calls.ts";
 
 /** Maximum number of calls that are shown. */
-const callsMax = 1000;
+const callsMax = 500;
 /** Calls deeper than this are not indented further. */
 const indentMax = 12;
 
