@@ -56,6 +56,16 @@ test("formats other lines as a level unless information, the message, and the fi
   assert.equal(lineOf({ level: 40, folder: "a b" }), `${clockTime}  warning  something  folder="a b"\n`);
 });
 
+test("puts an expected failure below its line without its stack, but with that of its cause", () => {
+  const stack = "ServiceError: no file\n    at one\n    at two\ncaused by: Error: it broke\n    at here";
+  const err = { type: "ServiceError", code: "not_found", message: "no file", stack };
+  assert.equal(
+    lineOf({ level: 50, err }),
+    `${clockTime}  error  something\n          ServiceError: no file\n          caused by: Error: it broke\n              at here\n`,
+  );
+  assert.match(lineOf({ level: 50, err: { ...err, code: "internal" } }), /at one/);
+});
+
 test("puts an error with its stack below its line", () => {
   const err = { type: "Error", message: "it broke", stack: "Error: it broke\n    at here" };
   assert.equal(
