@@ -54,6 +54,7 @@ const calls: Readonly<Record<string, readonly string[]>> = {
 
 /** Names of arguments for things that are not on the server, or that have no id. */
 const others = [
+  "base_model",
   "words",
   "project",
   "folder",
