@@ -5,6 +5,7 @@ import type {
   ChatCompletion,
   ChatCompletionRequest,
   Message,
+  RolloutCreate,
   SupervisedJobCreate,
   ToolCall,
   TrainingJobCreate,
@@ -137,7 +138,7 @@ class LearningServer {
   readonly jobs: string[] = [];
   readonly asked = new Set<string>();
   readonly demonstrated: string[] = [];
-  /** First trajectory of each group that a job was sent, as JSON. */
+  /** Messages and the last Choice of a rollout of each group that a job trained on, as JSON. */
   readonly trained: string[] = [];
   readonly client = new Hone({
     baseUrl: "http://host",
@@ -165,12 +166,16 @@ class LearningServer {
         this.demonstrated.push(...(lessons ?? []).map(({ messages: [question] }) => textOf(question)));
         return { id: `job-${this.jobs.push("supervised")}` };
       },
-      "POST /v1/preview/training-jobs": ({ trajectory_groups: sent }: TrainingJobCreate) => {
-        const groups = sent ?? [];
-        this.trained.push(...groups.map(({ trajectories }) => JSON.stringify(trajectories[0])));
-        return { id: `job-${this.jobs.push(`${groups.length} groups`)}` };
+      "POST /v1/preview/training-jobs": ({ rollout_ids: ids }: TrainingJobCreate) => {
+        const groups = new Map((ids ?? []).map((id) => [this.#groups[Number(id)], this.#items[Number(id)]]));
+        this.trained.push(...[...groups.values()].map((items) => JSON.stringify(items)));
+        return { id: `job-${this.jobs.push(`${groups.size} groups`)}` };
       },
-      [`POST ${rollouts}`]: () => ({ rollout_id: String(this.#items.push([]) - 1), api_key: "k" }),
+      [`POST ${rollouts}`]: ({ group }: RolloutCreate) => {
+        this.#groups.push(group ?? null);
+        return { rollout_id: String(this.#items.push([]) - 1), api_key: "k" };
+      },
+      [`POST ${rollouts}/*/finish`]: () => ({}),
       [`POST ${rollouts}/*/v1/chat/completions`]: (body: ChatCompletionRequest, [id]) => {
         const answer = answerOf(this.#answer(body));
         this.#items[Number(id)] = [...body.messages, ...answer.choices];
@@ -200,6 +205,8 @@ class LearningServer {
 
   /** Messages and the last Choice of each rollout. */
   readonly #items: (readonly object[])[] = [];
+  /** Name of each rollout's group. */
+  readonly #groups: (string | null)[] = [];
   /** Number of attempts that were started, by question. */
   readonly #begun = new Map<Question, number>();
   readonly #market = openMarket(seededRandom("market", 3));
