@@ -115,7 +115,7 @@ const foreignLinks = Object.keys(foreignClients)
 
 const introduction = `# API
 
-All routes, with every field of their requests and answers. Some sections list only routes, because another program defines their fields: ${foreignLinks}. \`npm run docs\` generates this page from the schemas that check requests. It has the content of \`/openapi.json\`, which a running server also shows at \`/docs\`.
+All routes, with every field of their requests and answers. Some sections list only routes, because another program defines their fields: ${foreignLinks}. \`npm run docs\` generates this page from the schemas that check requests. This page has the content of \`/openapi.json\`, which a running server also shows at \`/docs\`.
 
 * Bodies are JSON. Types are strict: \`"0.5"\` is not a number, \`1.0\` is an integer, and numbers are IEEE doubles.
 * If a field of a request may be null, sending null has the same effect as omitting the field.

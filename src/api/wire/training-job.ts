@@ -56,7 +56,7 @@ const creationSchema = Type.Object(
     }),
     trajectory_groups: nullable(Type.Array(trajectoryGroupSchema), {
       description:
-        "Training data. Each group contains attempts at one problem, whose rewards are compared with each other. Required unless the job trains on rollouts.",
+        "Training data. Each group contains attempts at one problem; the rewards of these attempts are compared with each other. Required unless the job trains on rollouts.",
     }),
     ...rolloutJobFields,
     experimental_config: nullable(trainingConfigSchema, {
@@ -152,7 +152,8 @@ const replaySchema = Type.Object(
     matrices: Type.Integer({ minimum: 0, description: "Number of matrices in the files." }),
     different: Type.Integer({
       minimum: 0,
-      description: "Number of matrices that differ, plus the number of files without matrices that differ.",
+      description:
+        "Number of differing matrices, plus the number of differing files that contain no matrices.",
     }),
     differences: Type.Array(
       Type.Object({

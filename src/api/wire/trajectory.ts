@@ -49,7 +49,7 @@ const logprobList = Type.Array(
 const tokenIds = Type.Array(Type.Integer({ minimum: 0 }));
 
 const asInChat =
-  "Value of the field of the same name in the chat request, which affects the rendering of the prompt. Give the same value here.";
+  "Value of the field of the same name in the chat request. It affects how the prompt is rendered, so training needs the same value.";
 
 /**
  * Prompt options of the recorded request. Each Choice may have its own, or the trajectory has them for all its Choices.
@@ -144,7 +144,8 @@ export const trajectorySchema = Type.Object(
 export const trajectoryGroupSchema = Type.Object(
   {
     trajectories: Type.Array(trajectorySchema, {
-      description: "Attempts at the same problem, whose rewards are compared with each other.",
+      description:
+        "Attempts at the same problem; the rewards of these attempts are compared with each other.",
     }),
     exceptions: nullable(Type.Array(anyObject), { default: [], description: "Attempts that failed to run." }),
     metadata: nullable(anyObject, {
@@ -386,7 +387,7 @@ export const trajectoryPageSchema = pageSchema(
         Type.Integer({
           minimum: 0,
           description:
-            "Size of the log's trajectories in bytes, present only if they do not fit in a page. List them with their content, or export them.",
+            "Size of the log's trajectories in bytes, present only if the trajectories do not fit in a page. To read them, list the trajectories with their content, or export them.",
         }),
       ),
     },

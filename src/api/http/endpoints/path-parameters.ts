@@ -26,7 +26,7 @@ export const pathParameters = {
   link_secret: { description: "Secret part of the link." },
   key_id: { description: "Id of the key." },
   model_id: { description: "Id of the model." },
-  number: { description: "The `id` of the trajectory in the summaries." },
+  number: { description: "The `id` that the trajectory has in the list of summaries." },
   project: { description: "Name of the project." },
   queue_id: { description: "Id of the queue." },
   request_id: { description: "Id of the request, with or without the prefix `chatcmpl-`." },

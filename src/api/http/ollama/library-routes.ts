@@ -26,7 +26,7 @@ export function ollamaLibraryRoutes(app: FastifyInstance, dependencies: HttpDepe
     {
       summary: "Check that a model is served (Ollama's pull)",
       description:
-        "Succeeds for a model that this server serves. It downloads none: only the operator adds base models, with `hone models add`.",
+        "Succeeds for a model that this server serves. It downloads no models: only the operator adds base models, with `hone models add`.",
       body: pullForm,
       answer: "The progress.",
       json: statusSchema,

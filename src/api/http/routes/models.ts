@@ -53,7 +53,7 @@ export function modelRoutes(app: FastifyInstance, dependencies: HttpDependencies
     {
       summary: "Accept that a model's base has new weights",
       description:
-        "After the weights of a base model have changed, the server refuses versions that were trained on the earlier weights. This request makes it serve all versions of the model on the current weights, although their answers may then differ.",
+        "After the weights of a base model have changed, the server refuses to answer with versions that were trained on the earlier weights. This request makes it serve all versions of the model on the current weights. Their answers may then differ from earlier ones.",
       find,
       answer: "The versions that were trained on earlier weights, and are now served on the current ones.",
       json: acceptedBaseSchema,

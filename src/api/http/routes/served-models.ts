@@ -113,7 +113,7 @@ export function modelDeletionRoute(app: FastifyInstance, dependencies: HttpDepen
     {
       summary: "Delete a trained model by name",
       description:
-        "Deletes the model with its versions, as OpenAI's API does with fine-tuned models, or only the version that the name ends with. Only the operator can remove base models.",
+        "If the name ends with a version, only that version is deleted. Otherwise the model is deleted with all its versions, as OpenAI's API does with fine-tuned models. Only the operator can remove base models.",
       answer: "The name of the deleted model.",
       json: modelDeletionSchema,
       documented: { params: nameParameter },

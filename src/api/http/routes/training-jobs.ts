@@ -118,7 +118,7 @@ export function trainingJobRoutes(
       ...one,
       summary: "Retry a training job",
       description:
-        "Creates a new job with the stored data of a job that failed or was cancelled. The new job starts from the model's newest version at that time. Until the new job itself fails, further requests return the same job. If the job cannot be retried, the answer is 409.",
+        "Creates a new job with the stored data of a job that failed or was cancelled. The new job starts from the version that is the model's newest at the time of the retry. Until the new job itself fails, further requests to retry the old job return the new one. If the job cannot be retried, the answer is 409.",
       answer: "The id of the new job.",
       json: createdJobSchema,
     },

@@ -30,7 +30,7 @@ export function trajectoryRoutes(
       summary: "Log trajectories and compute their metrics",
       body: bodies.form("log", { schema: logSchema }),
       answer:
-        "The metrics of these trajectories. The metrics of the model's version combine all its logs of the same split.",
+        "The metrics of the trajectories in this request. The metrics of a version of the model combine all logs of the same split for that version.",
       json: loggedSchema,
       options: {
         // Finds the model first, so that the server does not read the body of a request that it refuses.
@@ -64,7 +64,7 @@ export function trajectoryRoutes(
       summary: "List logged trajectories",
       query: logQuerySchema,
       answer:
-        "A page of logs, oldest first by default. A log whose trajectories do not fit in a page contains only their size; list them with their content, or export them.",
+        "A page of logs, oldest first by default. If the trajectories of a log do not fit in a page, the log has only their size. To read the trajectories, list them with their content, or export them.",
       json: trajectoryPageSchema,
       options: readsPage,
     },

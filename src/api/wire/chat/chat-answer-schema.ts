@@ -18,7 +18,9 @@ export const usageSchema = Type.Object({
 
 const logprobEntry = {
   token: Type.String({ description: "The token's text, or `token_id:<N>`." }),
-  logprob: Type.Number({ description: "Natural logarithm of the token's probability; -9999 if it is 0." }),
+  logprob: Type.Number({
+    description: "Natural logarithm of the token's probability; -9999 if the probability is 0.",
+  }),
   bytes: Type.Array(Type.Integer({ minimum: 0, maximum: 255 }), {
     description: "UTF-8 bytes of the token's text. A character may span several tokens.",
   }),
@@ -190,7 +192,8 @@ const chunkChoice = Type.Object({
   }),
   logprobs: orNull(logprobsSchema),
   finish_reason: orNull(finishReason, {
-    description: "Why the choice ended, in its last chunk, whose delta is empty; null in earlier chunks.",
+    description:
+      "Why the choice ended. Set only in the choice's last chunk, whose delta is empty; null in earlier chunks.",
   }),
   stop_reason: Type.Optional(finish.stop_reason),
   matched_stop: Type.Optional(finish.matched_stop),

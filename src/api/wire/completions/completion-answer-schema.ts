@@ -75,7 +75,7 @@ export const completionChunkSchema = Type.Object(
         ...choice,
         finish_reason: orNull(finishReason, {
           description:
-            "Why the choice ended, in its last chunk, whose text is empty; null in earlier chunks.",
+            "Why the choice ended. Set only in the choice's last chunk, whose text is empty; null in earlier chunks.",
         }),
         stop_reason: Type.Optional(finish.stop_reason),
         matched_stop: Type.Optional(finish.matched_stop),

@@ -37,7 +37,7 @@ export const completionFields = {
   }),
   logprobs: field("output.logprobs", nullable(Type.Integer({ minimum: 0, maximum: 20 })), {
     about:
-      "Number of most probable alternatives to return for each answer token, together with the log-probability of the token itself. Log-probabilities are computed before bias, penalties and temperature. With echo, those of the prompt's tokens are returned too. The answers to one prompt may have at most 4,194,304 log-probabilities in total.",
+      "Number of most probable alternatives to return for each answer token, together with the log-probability of the token itself. Log-probabilities are computed before bias, penalties and temperature. With echo, the log-probabilities of the prompt's tokens are returned too. The answers to one prompt may have at most 4,194,304 log-probabilities in total.",
     otherwise: "none",
     example: 3,
   }),

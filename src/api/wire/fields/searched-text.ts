@@ -7,7 +7,7 @@ import { searchLengthMax, searchWordsMax, wordsIn } from "../../../base/domain/t
 export function textField(items: string) {
   return Type.String({
     maxLength: searchLengthMax,
-    description: `Only ${items} whose messages contain all these words (at most ${searchWordsMax}), in either case and also as parts of longer words. Names of tools and their arguments count as messages.`,
+    description: `Only ${items} whose messages contain all these words (at most ${searchWordsMax}), in upper or lower case, and also as parts of longer words. Names of tools and their arguments count as messages.`,
     examples: ["refund order"],
   });
 }

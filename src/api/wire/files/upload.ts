@@ -53,7 +53,8 @@ const completionSchema = Type.Object(
       description: "Ids of the parts in the order of their bytes. Other parts are discarded.",
     }),
     md5: nullable(Type.String({ pattern: "^[0-9a-fA-F]{32}$" }), {
-      description: "MD5 hash of the whole file in hexadecimal; if it differs, the upload stays pending.",
+      description:
+        "MD5 hash of the whole file in hexadecimal. If the file has another hash, the upload stays pending.",
     }),
   },
   { title: "UploadComplete" },

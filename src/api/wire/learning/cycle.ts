@@ -53,7 +53,7 @@ export const cycleAnswer = answerOf<LearningCycle>()("LearningCycle", {
   job_id: Type.String({ format: "uuid", description: "Training job that makes the candidate version." }),
   stage: Type.Enum([...cycleStages], {
     description:
-      "`training`, `evaluating`, then `refused`; or `watching` for ratings of the promoted version, then `promoted` or `rolled_back`. `failed`: the job made no version.",
+      "First `training`, then `evaluating`. A refused candidate ends as `refused`. A promoted one is `watching` while its ratings can cause a rollback, and ends as `promoted` or `rolled_back`. `failed`: the job made no version.",
   }),
   learned: [
     Type.Array(learnedAnswer.schema, { description: "Signals that the job trained on, by kind and person." }),

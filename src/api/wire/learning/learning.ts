@@ -97,7 +97,7 @@ export const learningForm = creation(
     ),
     judge: nullable(judgeSchema, {
       description:
-        "Model that judges the answers of both versions to held-out prompts, and next messages. Null: the versions are compared by the log-probabilities of held-out answers that people wanted or did not want.",
+        "Model that judges users' next messages, and the answers of the candidate and the current version to held-out prompts. Null: the two versions are compared by the log-probabilities of held-out answers that people wanted or did not want.",
     }),
     config: readBy(
       nullable(preferenceConfigForm, {
@@ -138,15 +138,20 @@ export const learningAnswer = answerOf<LearningState>()("Learning", {
   }),
   explanation: Type.String({ description: "Sentence that explains the status." }),
   new_signals: [
-    count("Number of new feedback records for the next job at the last look; null before the first look."),
+    count(
+      "Number of new feedback records for the next job, counted at the server's last check; null before the first check.",
+    ),
     ({ signalCount }) => signalCount,
   ],
   held_out_prompts: [
-    count("Number of held-out prompts at the last look; null while there are not enough signals."),
+    count(
+      "Number of held-out prompts, counted at the server's last check; null while there are not enough signals.",
+    ),
     ({ heldOutCount }) => heldOutCount,
   ],
   fault: orNull(Type.String(), {
-    description: "Sentence that says why the last look failed; null if it succeeded.",
+    description:
+      "Sentence that says why the server's last check for new feedback failed; null if it succeeded.",
   }),
   cycle: [
     orNull(cycleAnswer.schema, { description: "Newest cycle; null if there is none." }),

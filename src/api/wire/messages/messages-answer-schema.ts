@@ -54,7 +54,7 @@ const usage = Type.Object(
     cache_read_input_tokens: Type.Integer({
       minimum: 0,
       description:
-        "Number of prompt tokens that were read from the prefix cache. All prompt tokens are these and `input_tokens` together.",
+        "Number of prompt tokens that were read from the prefix cache. The whole prompt has this number plus `input_tokens` tokens.",
     }),
     cache_creation: never,
     output_tokens: Type.Integer({

@@ -36,7 +36,8 @@ const embedFields = {
     },
   ),
   dimensions: field("read", embeddingSchema.properties.dimensions, {
-    about: "Number of dimensions to return, as in `POST /v1/embeddings`; 0 for all.",
+    about:
+      "Number of dimensions to return: each embedding is cut to this many leading values and rescaled to length 1.",
     otherwise: "all",
     example: 64,
   }),

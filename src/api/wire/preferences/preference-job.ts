@@ -26,7 +26,7 @@ const creationSchema = Type.Object(
     }),
     pairs: nullable(Type.Array(preferenceSchema), {
       description:
-        "Preferences to train on: prompts with a chosen and a rejected answer; with the loss kto, also prompts with a single answer. Give either this or file_id.",
+        "Preferences to train on: prompts with a chosen and a rejected answer; with the loss kto, also prompts with a single answer. Give either pairs or file_id.",
     }),
     file_id: nullable(Type.String({ minLength: 1, maxLength: 2048 }), {
       description:

@@ -34,12 +34,12 @@ export const preferenceSchema = Type.Object(
   {
     prompt: nullable(Type.Union([Type.String({ title: "str" }), messages]), {
       description:
-        "Prompt of the answers: a list of messages, or the text of a user's message. If there is no prompt and the chosen and the rejected answer are lists of messages, the messages with which both lists begin are the prompt.",
+        "Prompt of the answers: a list of messages, or the text of a user's message. May be absent if `chosen` and `rejected` are lists of messages; the messages with which both lists begin are then the prompt.",
     }),
     messages: nullable(messages, { description: "Alias of prompt." }),
     chosen: nullable(answer, {
       description:
-        "The preferred answer: its text, a message, the messages after the prompt, or a Choice as it was returned, whose token ids are then trained on.",
+        "The preferred answer: its text, a message, the messages after the prompt, or a Choice as it was returned. A Choice is trained on with its token ids.",
     }),
     rejected: nullable(answer, { description: "The rejected answer, in the same forms as `chosen`." }),
     completion: nullable(answer, {

@@ -15,7 +15,7 @@ const free = (description: string) => Type.Optional(Type.Unknown({ description }
 const part = Type.Object(
   {
     type: Type.String({ description: "`input_text`, `output_text` or `refusal`." }),
-    text: free("The text, in a part of a text type."),
+    text: free("Text of a part of type `input_text` or `output_text`."),
     refusal: free("Text of the model's refusal."),
     annotations: free("Accepted, but has no effect."),
     logprobs: free("Accepted, but has no effect."),
@@ -270,7 +270,7 @@ export const responsesFields = {
   }),
   store: field("read", nullable(Type.Boolean()), {
     about:
-      "Responses cannot be retrieved later. True has the effect of false, and the response header `x-hone-notice` says so. An explicit false also excludes the response from recording.",
+      "Responses cannot be retrieved later, even with true; the response header `x-hone-notice` then says so. An explicit false also excludes the response from recording.",
     default: false,
     example: false,
   }),

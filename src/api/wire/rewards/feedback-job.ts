@@ -19,7 +19,7 @@ export const feedbackRequestFields = {
   rule: readBy(
     nullable(Type.Object({ terms: rewardTermsSchema }), {
       description:
-        "Reward rule: how the server computes an answer's reward from feedback. Give either this or rule_id.",
+        "Reward rule: how the server computes an answer's reward from feedback. Give either rule or rule_id.",
     }),
     ({ terms }) => toRewardRule(terms),
     null,

@@ -34,7 +34,7 @@ export const trainingSourceAnswer = answerOf<ListedSource & { readonly projectId
             description: "True if no earlier job trained on this answer with this feedback.",
           }),
         }),
-        { description: "Feedback records that were used." },
+        { description: "Feedback records that determined the reward or the correction." },
       ),
       ({ feedback }) => feedback.map(({ id, isNew }) => ({ id, is_new: isNew })),
     ],

@@ -49,15 +49,15 @@ const sequenceSchema = Type.Object(
   {
     answers: Type.Array(placeSchema, {
       description:
-        "Answers of the sequence, in order. The prompt of each begins with all tokens of the answer before it, prompt and sampled tokens.",
+        "Answers of the sequence, in order. The prompt of each answer begins with the prompt and the sampled tokens of the answer before it.",
     }),
     branch_of: orNull(placeSchema, {
       description:
-        "Earlier answer with which this sequence shares its first tokens, but not all: its history was rewritten, or it continues an answer that another call continues too. Null for a sequence that shares no token with an earlier one.",
+        "Earlier answer from which this sequence branches off: both begin with the same tokens, but the client rewrote the history, or another call continues the same answer. Null if the first token already differs from all earlier answers.",
     }),
     shared_tokens: Type.Integer({
       minimum: 0,
-      description: "Number of first tokens shared with `branch_of`.",
+      description: "Number of first tokens that the sequence shares with the answer `branch_of`.",
     }),
     token_count: Type.Integer({ minimum: 1, description: "Number of tokens of the sequence." }),
   },

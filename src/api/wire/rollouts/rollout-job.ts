@@ -29,7 +29,7 @@ export const rolloutSelectionSchema = Type.Object(
       Type.Boolean({
         default: false,
         description:
-          "Only groups in which no rollout is open and at least two rollouts match. The others wait for a later job.",
+          "Only groups in which no rollout is open and at least two rollouts match. Rollouts of other groups wait for a later job.",
       }),
     ),
     max_groups: nullable(Type.Integer({ minimum: 1, maximum: jobGroupsMax }), {
@@ -48,7 +48,7 @@ export const rolloutJobFields = {
   }),
   rollouts: nullable(rolloutSelectionSchema, {
     description:
-      "Trains on all rollouts that match, each once, instead of `trajectory_groups`. If a job fails or is cancelled, its rollouts are free for other jobs.",
+      "Trains on all rollouts that match these conditions, instead of `trajectory_groups`. Only one job trains on a rollout. If that job fails or is cancelled, the rollout is free for other jobs.",
   }),
   expired_reward: nullable(Type.Number(), {
     description: "Trains also on expired rollouts, with this reward. Null: expired rollouts are left out.",

@@ -39,7 +39,7 @@ export const rolloutCreateForm = creation(
     ),
     group: nullable(Type.String({ minLength: 1, maxLength: 256 }), {
       description:
-        "Group of the rollout. A training job compares the rewards of the rollouts of a group. Null: the rollouts of the same task form a group.",
+        "Group of the rollout. A training job compares the rewards of rollouts in the same group. Null: the rollouts of the same task form a group.",
     }),
     split: readBy(
       nullable(Type.String({ minLength: 1, maxLength: 64 }), {
@@ -71,7 +71,7 @@ export const rolloutCreateForm = creation(
     follow_new_versions: readBy(
       nullable(Type.Boolean(), {
         default: false,
-        description: "True if each call is answered by the version that is then the newest.",
+        description: "True to answer each call with the version that is the newest at the time of the call.",
       }),
       (follows) => follows,
       false,
@@ -102,7 +102,7 @@ export const rolloutFinishForm = creation("RolloutFinish", {
   call_rewards: readBy(
     numbers(
       Type.Number(),
-      "Rewards of single calls, by `request_id`. Such a call is trained on as an attempt of its own, and not as part of the rollout.",
+      "Rewards of single calls, by `request_id`. A call with its own reward is trained on as a separate attempt, and not as part of the rollout.",
     ),
     (rewards) => rewards as RolloutOutcome["callRewards"],
     {},
@@ -134,7 +134,10 @@ export const rolloutRows = {
       "State of the rollout. An `expired` rollout accepts no calls, but can still be finished until a job trains on it.",
   }),
   version: [
-    Type.Integer({ description: "Newest version at the creation, or the version that was asked for." }),
+    Type.Integer({
+      description:
+        "Version that the request asked for; otherwise the newest version when the rollout was created.",
+    }),
     ({ step }: Rollout) => step,
   ],
   follows_new_versions: [
@@ -151,7 +154,9 @@ export const rolloutRows = {
     Type.Unknown({ description: "The task; null if there is none." }),
     ({ task }: Rollout): unknown => task,
   ],
-  group: orNull(Type.String(), { description: "Group; null if the task decides." }),
+  group: orNull(Type.String(), {
+    description: "Group of the rollout; null if the rollouts of the same task form the group.",
+  }),
   split: Type.String(),
   metadata: [anyObject, ({ metadata }: Rollout): object => metadata],
   created_at: dateTime,
@@ -173,7 +178,7 @@ export const rolloutRows = {
   token_count: count("Number of prompt and answer tokens of all calls."),
   job_id: orNull(Type.String({ format: "uuid" }), {
     description:
-      "Job that trains or has trained on the rollout. Null if there is none, or it failed or was cancelled.",
+      "Job that trains or has trained on the rollout. Null if there is no such job, or if it failed or was cancelled.",
   }),
 } as const;
 
@@ -190,15 +195,15 @@ export interface CreatedRollout extends Rollout {
 export const createdRolloutAnswer = answerOf<CreatedRollout>()("CreatedRollout", {
   ...rolloutRows,
   model: Type.String({
-    description: "Name of the model. In a rollout, every other name of a model means this model too.",
+    description: "Name of the model. It answers all calls of the rollout, even if they name another model.",
   }),
   api_key: Type.String({
     description:
-      "Key of the rollout, which no other answer contains. It permits only calls of the model, which belong to the rollout, and only while the rollout is open.",
+      "Key of the rollout, which no other answer contains. It permits only calls of the rollout's model, and only while the rollout is open. These calls belong to the rollout.",
   }),
   base_url: Type.String({
     description:
-      "Base URL for OpenAI's clients. Calls below it belong to the rollout too if they have another key with access to the model.",
+      "Base URL for OpenAI's clients. Every call below it belongs to the rollout, even with another key than `api_key`. That key needs access to the model.",
   }),
   anthropic_base_url: Type.String({ description: "Base URL for Anthropic's clients." }),
 });

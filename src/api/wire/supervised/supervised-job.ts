@@ -29,7 +29,7 @@ const creationSchema = Type.Object(
         "Id of the model to train. Send this field first, so that the server can check the model before it reads the data.",
     }),
     training_data: nullable(Type.Array(conversationSchema), {
-      description: "Conversations to train on. Give either this or training_data_url.",
+      description: "Conversations to train on. Give either training_data or training_data_url.",
     }),
     training_data_url: nullable(Type.String({ minLength: 1, maxLength: 2048 }), {
       description:

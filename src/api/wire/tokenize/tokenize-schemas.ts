@@ -45,7 +45,7 @@ export const tokenizedSchema = Type.Object(
       description: "The model's context length in tokens, prompt and answer together.",
     }),
     tokens: Type.Array(Type.Integer(), {
-      description: "Token ids: for messages, those of the prompt of a chat request.",
+      description: "Token ids of the text, or of the prompt that a chat request with these messages has.",
     }),
     token_strs: orNull(Type.Array(Type.String()), {
       description:

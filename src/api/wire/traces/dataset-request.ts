@@ -18,7 +18,7 @@ const schema = Type.Object(
   {
     kind: Type.Enum(["supervised", "distillation", "preference"], {
       description:
-        "Training data to make. `supervised`: whole conversations, without those that another one continues. `distillation`: every chat, of which only its own answer is trained on. `preference`: pairs of answers to the same prompt with different scores.",
+        "Training data to make. `supervised`: whole conversations, without those that are the beginning of a longer one. `distillation`: every chat; only its last answer is trained on. `preference`: pairs of answers to the same prompt with different scores.",
     }),
     ops: texts("Only calls with these names."),
     trace_ids: texts("Only calls of the traces with these ids."),

@@ -33,7 +33,8 @@ const only = (value: unknown, description: string): ForeignOption => oneOf([valu
 
 const ofModel =
   "The shape of adapters belongs to the model: set lora_rank, lora_alpha and target_modules when you register it, before its first job.";
-const noSchedule = "The learning rate is constant within a job; send several jobs with different rates.";
+const noSchedule =
+  "The learning rate has no schedule. Send several jobs with different rates; a supervised job also accepts a list with one rate per step.";
 const ofOptimizer = "The optimizer is AdamW with betas of 0.9 and 0.99.";
 
 /** Options that jobs of all kinds may have. */
@@ -50,7 +51,10 @@ const ofAllJobs: Readonly<Record<string, ForeignOption>> = {
   lora_rank: refused(ofModel),
   lr_scheduler: only("constant", noSchedule),
   lr_scheduler_type: only("constant", noSchedule),
-  max_steps: only(-1, "Set steps and passes, or batch_size."),
+  max_steps: only(
+    -1,
+    "Set batch_size and the number of passes over the data, which determine the number of steps.",
+  ),
   optim: oneOf(["adamw", "adamw_torch"], ofOptimizer),
   optimizer_save_interval: accepted("The optimizer's state is stored with every version."),
   peft_args: refused(ofModel),

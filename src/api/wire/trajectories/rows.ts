@@ -49,7 +49,10 @@ const positionFields = {
     description:
       "Version that the log belongs to, or that the job starts from; null for a job that has not started.",
   }),
-  recorded_at: Type.String({ format: "date-time", description: "Time at which the server stored it." }),
+  recorded_at: Type.String({
+    format: "date-time",
+    description: "Time at which the server stored the trajectory.",
+  }),
   group_index: Type.Integer({
     minimum: 0,
     description: "Index of the trajectory's group in the log or job.",

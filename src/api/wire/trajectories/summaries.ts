@@ -36,7 +36,7 @@ export const outlineQuerySchema = Type.Object({
     Type.Array(Type.String({ maxLength: 300 }), {
       maxItems: 8,
       description:
-        "Conditions on metrics, such as `speed>=0.5`, with one of `<`, `<=`, `=`, `>=` and `>`; a trajectory must match all of them. A boolean metric is 1 or 0. Only the first twelve metrics of a trajectory, which the answer has, are compared.",
+        "Conditions on metrics, such as `speed>=0.5`, with one of `<`, `<=`, `=`, `>=` and `>`; a trajectory must match all of them. A boolean metric is 1 or 0. Only the first twelve metrics of a trajectory are compared. These are the metrics that its summary has.",
     }),
   ),
 });
@@ -85,7 +85,10 @@ export const outlineAnswer = answerOf<ListedOutline>()("TrajectoryOutline", {
   step: orNull(Type.Integer({ minimum: 0 }), {
     description: "Version of the model that the log belongs to; null for trajectories of a job.",
   }),
-  recorded_at: Type.String({ format: "date-time", description: "Time at which the server stored it." }),
+  recorded_at: Type.String({
+    format: "date-time",
+    description: "Time at which the server stored the trajectory.",
+  }),
   group_index: Type.Integer({
     minimum: 0,
     description: "Index of the trajectory's group in the log or job.",
@@ -102,7 +105,8 @@ export const outlineAnswer = answerOf<ListedOutline>()("TrajectoryOutline", {
   reply_count: Type.Integer({ minimum: 0, description: "Number of answers of the model in the trajectory." }),
   token_count: Type.Integer({
     minimum: 0,
-    description: "Number of tokens of these answers; only answers with token ids are counted.",
+    description:
+      "Number of tokens of the model's answers in the trajectory; answers without token ids are not counted.",
   }),
   has_logprobs: Type.Boolean({ description: "True if the answers have log-probabilities." }),
   prompt: Type.String({ description: "Beginning of the first user message." }),

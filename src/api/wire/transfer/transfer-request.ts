@@ -6,7 +6,8 @@ export const transferRequestSchema = Type.Object(
     handle: Type.String({
       minLength: 1,
       maxLength: 256,
-      description: "Id of the kept KV cache: `remote_request_id` in `kv_transfer_params`.",
+      description:
+        "Id of the KV cache that this server keeps: `remote_request_id` in the `kv_transfer_params` of its answer.",
     }),
     entity: Type.String({
       minLength: 1,

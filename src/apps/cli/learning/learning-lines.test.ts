@@ -53,7 +53,7 @@ test("shows what a model learned from whom, both scores and the decision", () =>
     "on; signals ratings; at least 8 new ones per job",
     "20 % of the conversations held out; evaluated by big; margin 0.02",
     "waiting: Later.",
-    "the last look failed: No room.",
+    "the last check failed: No room.",
     "",
     "cycle of 2026-11-30T00:00:00.000Z: refused, 0 -> 1",
     "  3 ratings from Ann (key of app)",

@@ -8,7 +8,7 @@ export function learningLines({ settings, status, explanation, fault, cycle }: L
     `on; signals ${signals.join(", ")}; at least ${least} new ones per job`,
     `${Math.round(share * 100)} % of the conversations held out; evaluated by ${judge === null ? "log-probabilities" : judge.model}; margin ${margin}`,
     `${status}: ${explanation}`,
-    ...(fault === null ? [] : [`the last look failed: ${fault}`]),
+    ...(fault === null ? [] : [`the last check failed: ${fault}`]),
     ...(cycle === null ? [] : ["", ...cycleLines(cycle)]),
   ];
 }

@@ -12,7 +12,7 @@ export const learningFields = {
   signals: setOf(learningSignals, {
     default: ["ratings", "edits"],
     about:
-      "Signals to learn from. `ratings`: feedback that the terms in `ratings` read. `edits`: feedback with a corrected answer. `next_message`: the judge reads the user's next message in recorded chats, and says whether it accepts or corrects the answer.",
+      "Signals to learn from. `ratings`: feedback that the terms in the setting `ratings` read. `edits`: feedback with a corrected answer. `next_message`: the judge reads the user's next message in recorded chats, and says whether it accepts or corrects the answer.",
   }),
   signalsMin: integer({
     minimum: 1,
@@ -37,7 +37,7 @@ export const learningFields = {
     maximum: 0.9,
     default: 0.2,
     about:
-      "Share of the recorded conversations that serves only for evaluation. A hash of a conversation's first user message decides, so the model never learns from a conversation that evaluates it.",
+      "Share of the recorded conversations that serves only for evaluation. A hash of its first user message decides whether a conversation belongs to the share, so the model never learns from a conversation that evaluates it.",
   }),
   promptsMin: integer({
     minimum: 1,
@@ -56,7 +56,7 @@ export const learningFields = {
     maximum: 1e6,
     default: 0.02,
     about:
-      "Amount by which the candidate's score may be below the score of the current version. With a judge, the score is a mean reward from 0 to 1. Without a judge, it is a mean log-probability per token.",
+      "The candidate is refused if its score is below the current version's score by more than this. With a judge, the score is a mean reward from 0 to 1. Without a judge, it is a mean log-probability per token.",
   }),
   rollbackSeconds: number({
     minimum: 0,
@@ -76,7 +76,7 @@ export const learningFields = {
     maximum: 1e6,
     default: 0.1,
     about:
-      "A rollback happens if the mean reward of the new version's rated answers is lower by more than this than that of the version before it.",
+      "Drop in mean reward above which a rollback happens: the mean over the rated answers of the version before, minus the mean over those of the new version.",
   }),
 };
 

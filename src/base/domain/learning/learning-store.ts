@@ -14,13 +14,13 @@ export interface Learning {
   readonly updatedAt: Date;
 }
 
-/** Result of the last look at a learning model. */
+/** Result of the last check of a learning model. */
 export interface LearningNotes {
   /** Number of new feedback records that a job would train on; null before they were counted. */
   readonly signalCount: number | null;
   /** Number of held-out prompts; null before they were counted. */
   readonly heldOutCount: number | null;
-  /** Sentence that says why the last look failed; null if it succeeded. */
+  /** Sentence that says why the last check failed; null if it succeeded. */
   readonly fault: string | null;
 }
 

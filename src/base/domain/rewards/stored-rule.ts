@@ -29,7 +29,7 @@ export const feedbackSelection = {
       minimum: 0,
       maximum: versionAgeLimit,
       about:
-        "Maximum age of an answer: the number of versions by which the version that gave the answer may be older than the newest version. Older answers are excluded from training. For rollouts, the age is that of their `version`.",
+        "Maximum age of an answer: the number of versions by which the version that gave the answer may be older than the newest version. Older answers are excluded from training. For a rollout, the `version` of the rollout counts.",
       usually: "no limit",
     }),
   ),

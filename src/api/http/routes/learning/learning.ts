@@ -34,7 +34,7 @@ export function learningRoutes(app: FastifyInstance, dependencies: HttpDependenc
     {
       summary: "Turn on the learning of a model",
       description:
-        "The model learns from feedback on its answers while it is used: once there are enough new signals, a job makes a candidate version. The candidate becomes the newest version only if it is not worse than the current version on held-out prompts. Replaces all settings; a cycle in progress keeps its own.",
+        "The model learns from feedback on its answers while it is used. When there are enough new signals, a job makes a candidate version. The candidate becomes the newest version only if it is not worse than the current version on held-out prompts. The request replaces all settings. A learning cycle in progress keeps the settings that it began with.",
       body: learningForm,
       ...one,
     },
@@ -46,7 +46,7 @@ export function learningRoutes(app: FastifyInstance, dependencies: HttpDependenc
     {
       summary: "Turn off the learning of a model",
       description:
-        "A learning job in progress is cancelled, and a candidate is refused. Versions and earlier cycles are kept.",
+        "A learning job in progress is cancelled, and a candidate that is not promoted yet is refused. Versions and earlier cycles are kept.",
       find,
       answer: "Learning is off.",
       json: learningDeletionSchema,

@@ -30,7 +30,7 @@ export function baseMemoryRoutes(
     {
       summary: "Load a base model",
       description:
-        "Requires an admin key. The answer comes when the model is in the memory of this server; if memory is short, the server first unloads other idle models. Requests load a model too, so this request only saves the first of them the wait.",
+        "Requires an admin key. The answer comes when the model is in the memory of this server; if memory is short, the server first unloads other idle models. Requests for a model load it too, so loading it with this route only spares the first such request the wait.",
       ...common,
     },
     async ({ params: { base_model: name }, reply }) => {

@@ -76,7 +76,7 @@ export function rolloutRoutes(app: FastifyInstance, dependencies: HttpDependenci
     {
       summary: "Read a rollout with its calls",
       description:
-        "Returns the rollout, its calls, and the sequences to which the calls are linked by their tokens. `GET /v1/chat/completions/{request_id}` has the tokens of a call.",
+        "Returns the rollout, its calls, and the sequences to which the calls are linked by their tokens. `GET /v1/chat/completions/{request_id}` returns the tokens of a call.",
       find,
       answer: "The rollout with its calls and sequences.",
       json: rolloutDetailAnswer.schema,

@@ -46,7 +46,7 @@ export function uploadRoutes(
     {
       summary: "Complete an upload",
       description:
-        "Joins parts to a file, which is checked like a file of `POST /v1/files`. The parts must have the announced number of bytes together. If the file is refused, the upload stays pending.",
+        "Joins parts to a file, which is checked like a file of `POST /v1/files`. Together, the parts must have the number of bytes that was announced in `bytes`. If the file is refused, the upload stays pending.",
       find,
       body: uploadCompletionForm,
       fieldPaths: { partIds: ["body", "part_ids"] },

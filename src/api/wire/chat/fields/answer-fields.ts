@@ -30,7 +30,7 @@ export const answerFields = {
   }),
   min_tokens: field("stopping.minTokens", Type.Optional(Type.Integer({ minimum: 0 })), {
     about:
-      "Minimum number of answer tokens. Until then, a token that ends the answer is sampled only if no other token is allowed, for example because the answer already completes its constraint.",
+      "Minimum number of answer tokens. While the answer is shorter, a token that ends the answer is sampled only if no other token is allowed, for example because the answer already completes its constraint.",
     range: "at most max_tokens",
     default: 0,
     example: 5,

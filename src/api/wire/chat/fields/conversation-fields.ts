@@ -12,7 +12,7 @@ const contentPart = Type.Union([
   Type.Object(
     {
       type: Type.String({ description: "`text`, `input_text`, `output_text`, `refusal` or `thinking`." }),
-      text: free("The text, in a part of a text type."),
+      text: free("Text of a part of type `text`, `input_text` or `output_text`."),
       refusal: free("Text of the model's refusal."),
       thinking: free("The thoughts, for chat templates that read them from this member."),
       annotations: free("Accepted, but has no effect."),
@@ -147,7 +147,7 @@ export const toolSchema = Type.Object(
 export const conversationFields = {
   messages: field("prompt.messages", Type.Array(messageSchema, { minItems: 1 }), {
     about:
-      "The conversation so far, oldest first. The chat template determines which roles and which order it allows. If it refuses a system message after other messages, the server merges all system messages into the first.",
+      "The conversation so far, oldest first. The chat template determines which roles and which order it allows. If the template refuses a system message after other messages, the server merges all system messages into the first.",
     range: "at most 4,096, of at most 1,024 parts each, unless configured otherwise",
     example: [{ role: "user", content: "What is the capital of France?" }],
     inResponses: false,
@@ -197,7 +197,7 @@ export const conversationFields = {
     nullable(Type.Enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"])),
     {
       about:
-        "How much the model should think before it answers. The chat template receives this value in the variable reasoning_effort, and the variable enable_thinking, which is false if the value is `none` and true otherwise.",
+        "How much the model should think before it answers. The chat template receives this value in the variable reasoning_effort. It also receives the variable enable_thinking, which is false if the value is `none` and true otherwise.",
       otherwise: "the template's own",
       example: "low",
       inResponses: false,

@@ -44,7 +44,7 @@ const toolChoiceSchema = Type.Union([
           {
             mode: Type.Enum(["auto", "required"], {
               description:
-                "`required` if one of these tools must be called; `auto` if the model may also answer without a call.",
+                "`required` if one of the allowed tools must be called; `auto` if the model may also answer without a call.",
             }),
             tools: Type.Array(toolName, {
               description: "Tools that may be called, each identified by type and name.",
@@ -65,7 +65,7 @@ const toolChoiceSchema = Type.Union([
 export const replyFields = {
   echo: field("prompt.echo", Type.Optional(Type.Boolean()), {
     about:
-      "True to put the last message's text before the answer's text. This has an effect only if the last message and the answer have the same role, as with continue_final_message. Unless it is streamed, the answer also includes prompt_logprobs, with as many alternatives for each token as top_logprobs says.",
+      "True to put the last message's text before the answer's text. This has an effect only if the last message and the answer have the same role, as with continue_final_message. With echo, the answer also includes prompt_logprobs, with top_logprobs alternatives per token, unless it is streamed or found by beam search.",
     default: false,
     example: true,
     inResponses: false,

@@ -69,7 +69,7 @@ export const samplingFields = {
   }),
   repetition_penalty: field("sampling.repetitionPenalty", nullable(Type.Number({ exclusiveMinimum: 0 })), {
     about:
-      "Factor by which the logits of tokens that occur in the prompt or in the answer so far are changed: positive logits are divided by it, negative ones multiplied. 1 changes nothing.",
+      "Factor that changes the logits of all tokens that occur in the prompt or in the answer so far: positive logits are divided by it, and negative logits are multiplied by it. 1 changes nothing.",
     otherwise: "the model's own default, otherwise 1",
     example: 1.1,
     allowedWithBeams: is(1),
@@ -120,7 +120,7 @@ export const samplingFields = {
     nullable(Type.Array(logitsProcessorSchema, { maxItems: 16 })),
     {
       about:
-        "Registered logits processors, by name or with arguments. They run in this order, after the logit bias and before the penalties.",
+        "Registered logits processors, by name or with arguments. They run in the order of the list, after the logit bias and before the penalties.",
       otherwise: "none",
       example: [{ qualname: "no-repeat-ngram", kwargs: { size: 3 } }],
       allowedWithBeams: isEmpty,
