@@ -5,6 +5,7 @@ import { agentAttempts } from "./agent-routes.ts";
 import { ollamaAttempts } from "./ollama-routes.ts";
 import { groupsOf, jobOf, recordOf, type Request, rewardTerms, ruleOf, type Things } from "./two-entities.ts";
 
+/** A request with which a caller tries to reach an object of another entity. */
 export interface Attempt extends Request {
   /** Expected status if the objects in the request belong to another entity. */
   readonly status: number;
@@ -282,8 +283,8 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
     "POST /v1/preview/training-jobs": creations(other, own),
     "POST /v1/preview/sft-training-jobs": [
       ...creations(other, own, (modelId) => teach({ model_id: modelId, training_data: examples }, 0)).filter(
-        // Excludes attempts with an idempotency key. It works for jobs of every kind, so they would only repeat the
-        // attempts above.
+        // Excludes attempts with an idempotency key. The key works for jobs of every kind, so such attempts would only
+        // repeat those above.
         ({ headers }) => headers?.["idempotency-key"] === undefined,
       ),
       ...[other.fileId, other.fileId.toUpperCase(), `hone-file://${other.fileId}`].map((url) =>
@@ -537,7 +538,7 @@ function otherIds(things: Things): readonly string[] {
   return [...ids, `${modelId}:step1`, `${modelId}:latest`, `${modelId}\0`, ...named].map(encodeURIComponent);
 }
 
-/** Returns attempts for a path that contains a model's id; `attempt` creates the request for an id. */
+/** Returns attempts to reach a model by a path that contains its id; `attempt` creates the request for an id. */
 function ofModel(other: Things, attempt: (id: string) => Attempt): readonly Attempt[] {
   return [
     ...modelIds(other).map((id) => ({ ...attempt(id), ...foreignId })),
@@ -549,7 +550,7 @@ function recordedIds(other: Things): readonly string[] {
   return [other.requestId, `chatcmpl-${other.requestId}`, ...otherIds(other), ...modelIds(other)];
 }
 
-/** Returns attempts for a path that takes a request's id, with and without the project. */
+/** Returns attempts to reach a recorded request by a path that takes its id, with and without the project. */
 function recordedAttempts(other: Things, method: "GET" | "DELETE", path: string): readonly Attempt[] {
   const project = encodeURIComponent(projectOf(other));
   return recordedIds(other).flatMap((id) => {
@@ -561,12 +562,12 @@ function recordedAttempts(other: Things, method: "GET" | "DELETE", path: string)
   });
 }
 
-/** Returns attempts for a path that takes a job's id. */
+/** Returns attempts to reach a job by a path that takes its id. */
 function ofJob(other: Things, attempt: (id: string) => Attempt): readonly Attempt[] {
   return [...otherIds(other), ...modelIds(other)].map(attempt);
 }
 
-/** Returns attempts for a path that takes a rule's id: with rules' ids, and with ids and names of other objects. */
+/** Returns attempts to reach a rule by a path that takes its id. Also tries ids and names of other objects. */
 function ofRule(other: Things, attempt: (id: string) => Attempt): readonly Attempt[] {
   const { ruleId, modelId, jobId, name } = other;
   return [ruleId, ruleId.toUpperCase(), modelId, jobId, name].map(attempt);
@@ -577,7 +578,7 @@ function fromFeedback(modelId: string): object {
   return { model_id: modelId, rule: { terms: rewardTerms } };
 }
 
-/** Returns attempts for a path that takes a file's id: with files' ids, and with ids and names of other objects. */
+/** Returns attempts to reach a file by a path that takes its id. Also tries ids of other objects. */
 function ofFile(other: Things, attempt: (id: string) => Attempt): readonly Attempt[] {
   const { fileId, modelId, jobId } = other;
   return [fileId, fileId.toUpperCase(), modelId, jobId].map(attempt);
@@ -588,21 +589,21 @@ function judgeOf(model: string): object {
   return { type: "score_model", name: "judge", model, input: [{ role: "user", content: "Hi" }] };
 }
 
-/** Returns attempts for a path that contains a fine-tuning job's id. Also tries ids of other objects. */
+/** Returns attempts to reach a fine-tuning job by a path that contains its id. Also tries ids of other objects. */
 function ofFineTuning(other: Things, attempt: (id: string) => Attempt): readonly Attempt[] {
   const { fineTuningId, modelId, endedJobId, jobId } = other;
   return [fineTuningId, fineTuningId.toUpperCase(), modelId, endedJobId, jobId].map(attempt);
 }
 
-/** Returns attempts for a path that contains a webhook's id. Also tries ids of other objects. */
+/** Returns attempts to reach a webhook by a path that contains its id. Also tries ids of other objects. */
 function ofWebhook(other: Things, attempt: (id: string) => Attempt): readonly Attempt[] {
   const { webhookId, deliveryId, modelId, jobId } = other;
   return [webhookId, webhookId.toUpperCase(), deliveryId, modelId, jobId].map(attempt);
 }
 
 /**
- * Returns attempts on the routes for keys. Only administrators may use these routes, so the entity of a key does not
- * matter.
+ * Returns attempts to reach keys by the routes for keys. Only administrators may use these routes, so the entity of a
+ * key does not matter.
  */
 function keyAttempts({ entity }: Things): Readonly<Record<string, readonly Attempt[]>> {
   const one = `${keys}/key-${entity}`;

@@ -119,7 +119,7 @@ All routes, with every field of their requests and answers. Some sections list o
 
 * Bodies are JSON. Types are strict: \`"0.5"\` is not a number, \`1.0\` is an integer, and numbers are IEEE doubles.
 * If a field of a request may be null, sending null has the same effect as omitting the field.
-* Unknown fields are accepted, at every depth. The response header \`x-hone-ignored\` lists their paths (\`tools.0.function.inputSchema\`). If several items of a list have the same unknown field, it lists only the first. If the server knows a field but cannot apply it, it refuses the request.
+* Unknown fields are accepted, at every depth. The response header \`x-hone-ignored\` lists their paths (\`tools.0.function.inputSchema\`). If several items of a list have the same unknown field, the header lists only the first. If the server knows a field but cannot apply it, it refuses the request.
 * Credentials: for \`bearer\`, send the API key as \`Authorization: Bearer <key>\` or in the header \`x-api-key\`; for \`basic\`, send it as the password of Basic authentication, with any user name.
 * Every error has the body [Error](#error), which lists all faults.
 * Every answer has the header \`x-request-id\`: the id that the request sent in this header, or a new one. If you send an id in the header, the id of a chat completion is \`chatcmpl-<id>\`, and the body's \`request_id\` has no effect. The header of an answer never contains the body's \`request_id\`.
@@ -138,7 +138,7 @@ const listFields: readonly Row[] = Object.entries<Schema>(pageSchema(Type.Unknow
 
 const listText = `## Lists
 
-Lists are paged: while \`has_more\` of a page is true, pass its \`last_id\` as \`after\` to get the next page. Most lists take these parameters:
+Lists are paged: while \`has_more\` of a page is true, pass the page's \`last_id\` as \`after\` to get the next page. Most lists take these parameters:
 
 ${table(["parameter", "in", "type", "default", "range", "description"], listParameters)}
 A page has the list \`data\` and these fields:
@@ -146,7 +146,7 @@ A page has the list \`data\` and these fields:
 ${table(["field", "type", "values", "description"], listFields)}`;
 
 function foreignSection(title: string, client: string, routes: readonly Route[]): string {
-  const note = `Hone offers these routes for ${client}, and reads the fields that these clients send. \`/docs\` of a running server describes the fields that Hone reads.`;
+  const note = `Hone offers the routes of this section for ${client}, and reads the fields that these clients send. \`/docs\` of a running server describes the fields that Hone reads.`;
   const rows = routes.map(
     (route) =>
       `| \`${route.name}\` | ${descriptionOf(route).replaceAll("|", "\\|")} | ${credentials(route.operation)} |`,

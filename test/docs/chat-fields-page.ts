@@ -47,7 +47,7 @@ export function provedFieldsPage(): string {
   );
   return `# Tests for the fields of a chat request
 
-All fields of a chat request, each with the tests over HTTP that name it. \`npm run docs\` generates this page; [the API reference](api.md#post-v1chatcompletions) describes the fields.
+All fields of a chat request, each with the tests over HTTP whose names mention the field. \`npm run docs\` generates this page; [the API reference](api.md#post-v1chatcompletions) describes the fields.
 
 | field | test | file |
 |---|---|---|

@@ -43,7 +43,7 @@ hone doctor
 * the port and the process that uses it
 * the memory that each model needs
 
-\`hone doctor\` takes the settings of \`hone serve\`. To check a command line of \`hone serve\`, replace \`serve\` by \`doctor\`. The check starts and changes nothing. The exit status is 1 if a server would not work.
+\`hone doctor\` takes the settings of \`hone serve\`. To check a command line of \`hone serve\`, replace \`serve\` by \`doctor\`. The check starts no server and changes nothing. The exit status is 1 if a server would not work.
 
 [configuration.md](configuration.md) lists all settings of \`hone serve\`; \`hone serve --help\` and the table below list the essential ones.
 
@@ -72,12 +72,12 @@ A command that takes an id also takes the beginning of the id, such as the 13 ch
 | thing | names |
 |---|---|
 | model, version | \`project/name\`, \`entity/project/name\`; \`project/name@3\` or \`project/name:step3\` is a version |
-| job | the name of its model, for the newest job of the model; the name of a version, for the job that made the version |
+| job | the name of a model stands for its newest job; the name of a version stands for the job that made the version |
 | reward rule, annotation queue | \`project/name\`, \`entity/project/name\` |
 | API key | the name that \`--name\` gave it |
 | webhook | its URL, or the host of the URL |
 
-If several ids begin with the text, the error lists these ids, and the command does nothing.
+If several ids begin with the text that you gave, the command does nothing, and its error lists these ids.
 
 ## Output for scripts
 
@@ -87,7 +87,7 @@ hone jobs watch p/agent --select data.step,data.loss > loss.tsv
 git diff | hone chat "What changed?"
 \`\`\`
 
-\`--json\` prints the whole result. \`--select\` prints only some fields of this JSON: a line per record, separated by tabs, without a head. A dot leads to a field within a field, and an index to an element of a list. Outside a terminal, tables are never cut, and output has neither colours nor prompts. Errors and notices go to standard error.
+\`--json\` prints the whole result. \`--select\` prints only some fields of this JSON: a line per record, with tabs between the fields, and without a header line. A dot leads to a field within a field (\`progress.prepared\`), or with a number, to an element of a list (\`choices.0\`). Outside a terminal, tables are never cut, and output has neither colours nor prompts. Errors and notices go to standard error.
 
 ## Shell completion
 
@@ -97,7 +97,7 @@ echo 'eval "$(hone completion zsh)"' >> ~/.zshrc         # after the line that r
 hone completion fish > ~/.config/fish/completions/hone.fish
 \`\`\`
 
-Run the line of your shell once. From its next start, the shell completes commands, flags and their values. It completes names of models, jobs, rules and webhooks if the server answers within a fraction of a second. The command \`hone\` must be in the \`PATH\`, for example after \`npm install --global\`.
+Run the command for your shell, from the block above, once. From then on, each newly started shell completes commands, flags and their values. It completes names of models, jobs, rules and webhooks if the server answers within a fraction of a second. The command \`hone\` must be in the \`PATH\`, for example after \`npm install --global\`.
 
 \`npm run docs\` generates this page from the code of the commands.`;
 

@@ -1,4 +1,5 @@
-// Runs two kinds of streamed chats on one server alternately, so that drift in the machine's speed favours neither.
+// Runs two kinds of streamed chats, plain and other ones, on one server alternately, so that drift in the machine's
+// speed favours neither.
 import type { ServedBuild } from "./served-build.ts";
 import { medianRatio, runLoad, type ChatLoad, type LoadResult } from "./streamed-chats.ts";
 
@@ -7,11 +8,11 @@ type Body = Readonly<Record<string, unknown>>;
 export interface TurnAboutResult {
   readonly plainTokensPerSecond: number;
   readonly otherTokensPerSecond: number;
-  /** Median over the rounds of the other chats' rate divided by the plain chats' rate. */
+  /** Each round gives a ratio: the other chats' rate divided by the plain chats' rate. This is the median. */
   readonly ratio: number;
 }
 
-/** @param bodies additional fields of the request bodies, for each of the two kinds */
+/** @param bodies additional fields of the request bodies of the plain chats and of the other chats */
 export async function measureTurnAbout(
   server: ServedBuild,
   load: ChatLoad,

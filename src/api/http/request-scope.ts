@@ -63,7 +63,7 @@ export interface GuardCounts {
 /**
  * Makes every route of the scope require credentials, and perform the checks named at the top of this file.
  *
- * @param scheme scheme of the credentials; `either` accepts both schemes
+ * @param scheme scheme of the credentials, Bearer or Basic; `either` accepts both
  */
 export function guard(
   scope: FastifyInstance,
@@ -85,8 +85,8 @@ export function guard(
 }
 
 /**
- * Makes the operator routes require credentials of either scheme, unless the setting opens them. If the setting is
- * `local`, only requests that a page of another site may have sent require a key.
+ * Makes the operator routes require credentials, Bearer or Basic, unless `dependencies.operatorRoutes` is `open`. If it
+ * is `local`, only requests that a page of another site may have sent require a key.
  */
 export function guardOperatorRoutes(
   app: FastifyInstance,

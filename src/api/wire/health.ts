@@ -11,7 +11,7 @@ export const healthSchema = Type.Object(
     }),
     reason: Type.String({
       description:
-        "Why the server is not ready; or, if it is ready, which base models failed to load while it serves others. Empty if there is no such reason.",
+        "Why the server is not ready; or, if it is ready, which base models failed to load while it serves others. Empty if the server is ready and no base model failed.",
     }),
     models: Type.Record(Type.String(), Type.String(), {
       description:

@@ -24,12 +24,12 @@ export class JsonText {
 /** Counts bytes of memory that an answer takes. Throws if the memory budget is exhausted. */
 export type TakeBytes = (count: number) => void;
 
-/** Number of characters after which a list begins a new piece. */
+/** Length in characters at which the JSON of a list's newest items becomes a piece. */
 const pieceLength = 1 << 16;
 
 /**
- * A list that is serialized while its items arrive, so that only its JSON is in memory. As objects, the
- * log-probabilities of a long answer would take many times as much memory.
+ * A list that is serialized while its items arrive, so that memory holds only its JSON, not the items. As
+ * objects, the log-probabilities of a long answer would take many times as much memory.
  */
 export class JsonList {
   readonly #take: TakeBytes;

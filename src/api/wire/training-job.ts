@@ -314,7 +314,7 @@ export const trainingJobSchema = Type.Object(
       }),
       {
         description:
-          "Mean rewards of the version that the job started from and of the version that it made, with one entry per metric that has a value. The metrics `val/reward` and `train/reward` come from trajectories that clients logged for the version. The metric `data/reward` is the mean reward of a job's own training data, which was sampled from its start version. So its `after` is null until the next job has trained.",
+          "Mean rewards of the version that the job started from and of the version that it made, with one entry per metric that has a value. The metrics `val/reward` and `train/reward` come from trajectories that clients logged for the version. The metric `data/reward` is the mean reward of a job's own training data, which the job's start version sampled. So the `after` of `data/reward` is null until the next job has trained.",
       },
     ),
     replay_of: orNull(Type.String({ format: "uuid" }), {

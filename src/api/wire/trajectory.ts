@@ -122,12 +122,14 @@ export const trajectorySchema = Type.Object(
     }),
     metrics: nullable(metrics, {
       default: {},
-      description: "Metrics of the trajectory, by name. A log reports their means.",
+      description:
+        "Metrics of the trajectory, by name. For a log, the server reports their means over the trajectories.",
     }),
     auto_metrics: nullable(metrics, { description: "Further metrics, stored and returned unchanged." }),
     metadata: nullable(anyObject, {
       default: {},
-      description: "Metadata of the trajectory. A log counts the distinct values of `scenario_id`.",
+      description:
+        "Metadata of the trajectory. For a log, the server counts the distinct values of `scenario_id`.",
     }),
     logs: nullable(Type.Array(Type.Unknown()), {
       default: [],

@@ -5,7 +5,7 @@ import { commandsOf, examples } from "./examples.ts";
 import { createProgram } from "./program.ts";
 import { listening, run } from "./testing/commands-under-test.ts";
 
-/** Commands that read standard input until it ends, or start another server. */
+/** Commands that are not tested: they read standard input until it ends, or start another program. */
 const left = ["mcp", "demo", "start"];
 
 /** Example command lines of commands that talk to a server, as lists of words without `hone`. */
@@ -18,7 +18,7 @@ const lines = commandsOf(createProgram())
       .slice(1);
   });
 
-/** Checks the errors of command lines: one line, in the terms of the command line, and no output. */
+/** Checks that each command line prints only one line, to standard error, which mentions no details of HTTP. */
 async function check(
   called: readonly (readonly string[])[],
   environment: Readonly<Record<string, string>>,
@@ -43,7 +43,7 @@ test("without a server, every command says how to start one", async () => {
 });
 
 test("with a wrong key, every command says where keys come from", async (t) => {
-  // These two work without a key, and `top` would not end.
+  // `open` and `top` work without a key, and `top` would not end.
   const called = lines.filter(([word]) => word !== "open" && word !== "top");
   // A server accepts only 30 unknown keys a minute.
   for (let start = 0; start < called.length; start += 25) {

@@ -26,7 +26,7 @@ export interface DatabasePlace {
   readonly name: string;
   /** Folder on this machine that the database writes to. */
   readonly folder: string;
-  /** Paths of the files that it may create; empty for a database server. */
+  /** Paths of the files that the database may create: the SQLite file and those next to it; empty for PostgreSQL. */
   readonly files: readonly string[];
   /** True if several servers may use the database. */
   readonly isForMany: boolean;
@@ -96,7 +96,7 @@ function sqlitePlace(
   };
 }
 
-/** Number of connections of a command. Two are enough, because commands run one query after another. */
+/** Number of PostgreSQL connections of a command. Two are enough, because commands run one query after another. */
 const connectionsBeside = 2;
 
 function postgresPlace(

@@ -126,7 +126,7 @@ const serverSettings = {
     kind: "list",
     default: [],
     about:
-      "Names that stand for models, as `alias=model`, separated by commas; the flag can be repeated. A program that names a model of another maker then works unchanged: `gpt-4.1-nano-2025-04-14=hone-tiny`, or `gpt-*=hone-tiny` for all names that begin with `gpt-` and have no colon. If a model has exactly the requested name, that model takes precedence, and `GET /v1/models` does not list aliases.",
+      "Names that stand for models, as `alias=model`, separated by commas; the flag can be repeated. A program that names a model of another maker then works unchanged: `gpt-4.1-nano-2025-04-14=hone-tiny`, or `gpt-*=hone-tiny` for all names that begin with `gpt-` and have no colon. If a model has exactly the requested name, that model takes precedence. `GET /v1/models` does not list aliases.",
   },
   auth: {
     kind: "choice",

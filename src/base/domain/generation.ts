@@ -170,9 +170,9 @@ export type GenerationEvent =
   /** Notices about the constraint, one sentence each. If there are any, this is the first event. */
   | { readonly kind: "constraint-noted"; readonly notices: readonly string[] }
   /**
-   * Log-probabilities of the prompt's next tokens. If requested, these events follow the computation of each part of
-   * the prompt, before all events of choices. Together they contain each token of the prompt once, with null for the
-   * first token.
+   * Log-probabilities of one part of the prompt's tokens. If the request asks for them, the engine sends such an event
+   * whenever it has computed a part of the prompt, before all events of choices. Together, these events contain each
+   * token of the prompt once and in order, with null for the first token.
    */
   | { readonly kind: "prompt-logprobs"; readonly tokens: readonly (PromptLogprob | null)[] }
   /** The engine has computed the prompt. Sent once, before all events of choices. */

@@ -437,7 +437,7 @@ export interface JobStore {
 
 /** A job, and the version from which it trains. */
 export interface JobRun {
-  /** The job with its task. The training data of a replay is that of the original job. */
+  /** The job. If it is a replay, which repeats an earlier job to compare the results, it trains on that job's data. */
   readonly job: TrainingJob;
   /** Version with the step `pins.startStep`, from which training starts. */
   readonly from: ModelVersion;

@@ -49,7 +49,7 @@ const schema = {
     default: "fcfs",
     choices: ["fcfs", "priority"],
     about:
-      "Scheduling policy. `fcfs` runs requests in the order of arrival. `priority` runs requests with lower `priority` values first; they also preempt requests with higher values, which resume later where they stopped. With both policies, among requests of the same priority, those of the entity that uses the smallest share of the engine run first. They may preempt requests of another entity if that entity then still uses at least as large a share. vLLM servers must use the same `--scheduling-policy`.",
+      "Scheduling policy. `fcfs` runs requests in the order of arrival. `priority` runs requests with lower `priority` values first; they also preempt requests with higher values, which resume later where they stopped. With both policies, among requests of the same priority, those of the entity with the smallest share run first. An entity's share is its part of the engine's slots or of the KV cache, whichever is larger. A request preempts one of another entity only if afterwards the other entity's share is still at least as large. vLLM servers must use the same `--scheduling-policy`.",
   },
   waitingCountMax: {
     kind: "integer",

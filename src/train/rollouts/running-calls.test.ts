@@ -41,7 +41,7 @@ test("aborts all calls of an ended rollout, and no others", async () => {
     null,
     null,
   ]);
-  // Another server ends a rollout, and another one expires.
+  // Another server ends rollout `b`. Later, rollout `c` expires.
   await end("b", { reward: 1, metrics: {}, callRewards: {} });
   await running.look();
   assert.match(reasonOf(calls[2] ?? assert.fail()) ?? "", /was finished/);

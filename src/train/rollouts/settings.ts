@@ -14,7 +14,7 @@ const schema = {
     default: 1000,
     min: 1,
     max: 100_000,
-    about: "Maximum number of calls in a rollout. It applies when a call begins.",
+    about: "Maximum number of calls in a rollout, checked when a call begins.",
   },
   tokensMax: {
     kind: "integer",
@@ -22,7 +22,7 @@ const schema = {
     min: 1,
     max: 1_000_000_000,
     about:
-      "Maximum number of prompt and answer tokens of all calls in a rollout. It applies when a call begins.",
+      "Maximum number of prompt and answer tokens of all calls in a rollout, checked when a call begins.",
   },
   keptDays: {
     kind: "number",
@@ -30,7 +30,7 @@ const schema = {
     min: 0,
     max: 36_500,
     about:
-      "Days after its end at which a rollout is deleted. Rollouts of unfinished jobs are kept. 0 keeps all rollouts. `retention.recordings` limits how long their calls are kept.",
+      "Number of days after its end for which a rollout is kept; then it is deleted. Rollouts of unfinished jobs are kept longer. 0 keeps all rollouts. `retention.recordings` limits how long the recorded calls of rollouts are kept.",
   },
 } as const satisfies SettingsSchema;
 

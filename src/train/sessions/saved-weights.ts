@@ -1,5 +1,5 @@
-// Saved weights: finds the version that a path of the Tinker API names, lists a run's saved weights, deletes them, and
-// deletes those that have expired.
+// Saved weights: finds the version that a `tinker://` path names, lists a run's saved weights, and deletes single ones
+// and those that have expired.
 import { mayReach, type Caller } from "../../base/domain/access.ts";
 import type { ModelStore, ModelVersion, TrainedModel } from "../../base/domain/model.ts";
 import { allItems } from "../../base/domain/page.ts";
@@ -49,7 +49,7 @@ export class SavedWeights {
     return { run, model };
   }
 
-  /** @throws ServiceError `invalid` if the text is not a path, `not_found` if there are no such weights */
+  /** @throws ServiceError `invalid` if the text is not a `tinker://` path, `not_found` if there are no such weights */
   async find(path: string, caller: Caller): Promise<SavedPlace> {
     const { kind, name, ...run } = parsePath(path);
     const { model } = await this.findRun(`${run.sessionId}:train:${run.seqId}`, caller);
@@ -58,7 +58,7 @@ export class SavedWeights {
     return { run, model, version };
   }
 
-  /** Returns the newest version with this id; null if there is none. */
+  /** Returns the newest version whose `saved.id` is this id; null if there is none. */
   async findIn(model: TrainedModel, savedId: string): Promise<SavedVersion | null> {
     return (await this.list(model)).findLast(({ saved }) => saved.id === savedId) ?? null;
   }

@@ -8,7 +8,7 @@ const schema = {
     min: 0,
     max: 64,
     about:
-      "Maximum number of models that clients of the Tinker API train at the same time. One entity trains one model less, unless the maximum is 1; further models wait. Each model has a training process with an equal share of `training.memoryBytes`, counting one more share for jobs. 0 turns training sessions off.",
+      "Maximum number of models that clients of the Tinker API train at the same time; further models wait. If the maximum is above 1, each entity may train at most one model less than the maximum. `training.memoryBytes` is divided into equal shares: one for the training process of each model, and one for all jobs together. 0 turns training sessions off.",
   },
 } as const satisfies SettingsSchema;
 

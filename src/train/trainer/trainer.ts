@@ -77,13 +77,14 @@ export interface TrainingSequence extends TokenSequence {
   readonly advantage: number;
   readonly weight: number;
   /**
-   * Factor for the weight of each trained token, finite. The trainer multiplies it with the sequence's weight; all
-   * factors are 1 if absent. A factor may be negative, so that cross-entropy can have any gradient.
+   * Finite factor of each trained token; all factors are 1 if absent. A token's weight in the loss is its factor times
+   * the sequence's weight. Factors may be negative, so that with cross-entropy a caller can set the gradient of each
+   * log-probability.
    */
   readonly tokenWeights?: Float32Array;
   /**
    * For each trained position, the token whose log-probability counts there instead of the token in `tokenIds`. Absent
-   * if both are always equal. Later positions are computed from `tokenIds` in any case.
+   * if the two are equal everywhere. Later positions are computed from `tokenIds` in any case.
    */
   readonly targetIds?: Int32Array;
   /**
@@ -108,8 +109,8 @@ export function targetsOf({
 /** The side of a preference to which a sequence belongs. */
 export interface PreferenceSide {
   /**
-   * Index of the preference; equal for all its sequences. A preference has two answers to one prompt, or for KTO a
-   * single answer.
+   * Index of the preference; all sequences of a preference have the same. A preference has two answers to one prompt,
+   * or for KTO a single answer.
    */
   readonly index: number;
   /** True if the sequence belongs to the preferred answer. */

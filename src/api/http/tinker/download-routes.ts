@@ -53,7 +53,7 @@ export function linkedFileRoute(
     "GET /api/v1/external_weights/:link_secret/:file_name",
     {
       summary: "Download a file of saved weights",
-      description: "The secret of the link is the only credential.",
+      description: "The secret in the link is the only credential.",
       answer: "The file.",
       bytes: { type: "string", format: "binary" },
     },

@@ -43,7 +43,7 @@ export function modelRoutes(app: FastifyInstance, dependencies: HttpDependencies
     {
       summary: "Create a model to train",
       description:
-        "Registers a trained model in the project of the key, or else in the project `tinker`, and starts its training process.",
+        "Registers a trained model and starts its training process. The model belongs to the project to which the key is limited; without such a limit, to the project `tinker`.",
       body: createModelForm,
       ...promise,
       fieldPaths: {
@@ -124,7 +124,7 @@ export function modelRoutes(app: FastifyInstance, dependencies: HttpDependencies
     "POST /api/v1/save_weights_for_sampler",
     {
       summary: "Save weights for sampling",
-      description: "Adds a version with the adapter, which chat completions can use, too.",
+      description: "Adds a version with the adapter. Chat completions can use the version, too.",
       body: saveForSamplerForm,
       ...promise,
     },

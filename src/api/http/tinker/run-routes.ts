@@ -96,10 +96,10 @@ export function runRoutes(app: FastifyInstance, { sessions }: HttpDependencies):
   on(
     "PUT /api/v1/training_runs/:run_id/checkpoints/:kind/:checkpoint/ttl",
     {
-      summary: "Change the life of saved weights",
+      summary: "Change the expiry of saved weights",
       find,
       body: expiryForm,
-      answer: "The life is changed.",
+      answer: "The expiry is changed.",
       json: noAnswerSchema,
     },
     async ({ found, body: { ttl_seconds: seconds } }) => {
@@ -110,9 +110,9 @@ export function runRoutes(app: FastifyInstance, { sessions }: HttpDependencies):
   on(
     "GET /api/v1/training_runs/:run_id/checkpoints/:kind/:checkpoint/archive",
     {
-      summary: "Find the archive of saved weights",
+      summary: "Redirect to a tar archive of saved weights",
       find,
-      answer: "A redirect to a tar archive of the adapter in the PEFT layout.",
+      answer: "A redirect to a tar archive of the adapter in PEFT format.",
       json: noAnswerSchema,
     },
     ({ found: { model, version }, reply }) =>

@@ -42,7 +42,7 @@ export function sessionRoutes(app: FastifyInstance, dependencies: HttpDependenci
   on(
     "POST /api/v1/client/dynamic_config",
     {
-      summary: "Read flags that clients refresh",
+      summary: "Read flags that clients refresh every hour",
       body: configForm,
       answer: "The flags.",
       json: dynamicConfigSchema,
@@ -66,7 +66,7 @@ export function sessionRoutes(app: FastifyInstance, dependencies: HttpDependenci
     {
       summary: "Open a session",
       description:
-        "A session is a program that trains or samples. It ends five minutes after its last heartbeat, and the training of its models ends with it.",
+        "A session stands for a program that trains or samples. It ends five minutes after its last heartbeat; the training of its models then ends too.",
       body: createSessionForm,
       answer: "The session.",
       json: createdSessionSchema,

@@ -43,7 +43,7 @@ export function langfuseRoutes(app: FastifyInstance, { feedback, settings }: Htt
     {
       summary: "Record a score or a list of scores, for Langfuse's libraries",
       description:
-        "Scores become feedback on the call with the observation's id, or the trace's. All stored scores are on disk before the server answers. The answer to a list has the status 202 if all scores are stored, and 207 if some were refused.",
+        "Each score becomes feedback on a call: the one with the observation's id, or without an observation, the one with the trace's id. All stored scores are on disk before the server answers. The answer to a list has the status 202 if all scores are stored, and 207 if some were refused.",
       documented: { body: scoreSchema },
       answer: "The scores are stored.",
       json: scoresAnswerSchema,

@@ -14,7 +14,7 @@ const questionAnswer = answerOf<QuestionAgreement>()("QuestionAgreement", {
   annotators: [
     Type.Integer({
       minimum: 0,
-      description: "Number of annotators who have answered at least one of these items.",
+      description: "Number of annotators who have answered at least one of the items counted in `items`.",
     }),
     ({ annotatorCount }) => annotatorCount,
   ],

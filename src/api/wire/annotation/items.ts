@@ -54,7 +54,7 @@ export const itemsAddForm = creation(
     completions: readBy(
       nullable(recordedSchema, {
         description:
-          "Also adds recorded completions of the project that match these conditions, newest first.",
+          "Conditions on the project's recorded completions. Those that match all conditions are added too, newest first.",
       }),
       toRecordedFilter,
       null,
@@ -288,11 +288,11 @@ export const claimAnswer = answerOf<ClaimedItem>()(null, {
   remaining: Type.Object({
     open: Type.Integer({
       minimum: 0,
-      description: "Number of items that the annotator has left to do, including this one.",
+      description: "Number of items that the annotator has left to do, including the item in this answer.",
     }),
     held: Type.Integer({
       minimum: 0,
-      description: "Number of these items that other annotators hold now, and may still release.",
+      description: "Number of items counted in `open` that other annotators hold now, and may still release.",
     }),
   }),
 });

@@ -124,7 +124,7 @@ export const feedbackStatisticsAnswer = answerOf<FeedbackStatistics>()("Feedback
       },
       {
         description:
-          "Sample of the records that `paths` are computed from. To estimate a count over all records, divide the count in the sample by `share`.",
+          "Sample of the matching records, from which the statistics in `paths` are computed. To estimate a count over all matching records, divide the count in the sample by `share`.",
       },
     ),
     ({ share, sampleCount }) => ({ share, count: sampleCount, rule: ruleOf(share) }),

@@ -166,7 +166,8 @@ const answerFields = {
   vendor_user_id: Type.String({ description: "Owner of the key that wrote the record." }),
   wb_user_id: Type.Optional(
     Type.String({
-      description: "Alias of vendor_user_id. Present if the request used this name or weave_ref.",
+      description:
+        "Alias of vendor_user_id. Present if the request used the name `wb_user_id` or `weave_ref`.",
     }),
   ),
   payload: Type.Object({}, { additionalProperties: true, description: "Content of the feedback." }),
@@ -213,7 +214,7 @@ export const feedbackHistorySchema = Type.Object({
         }),
         replaced_at: Type.String({
           format: "date-time",
-          description: "Time at which a newer revision replaced it.",
+          description: "Time at which a newer revision replaced this revision.",
         }),
       },
       { title: "FeedbackRevision" },

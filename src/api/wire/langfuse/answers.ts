@@ -38,7 +38,7 @@ export const projectsAnswerSchema = Type.Object(
         organization: Type.Object(named, { description: "Entity of the project." }),
         metadata: Type.Object({}),
       }),
-      { description: "The project that the public key names." },
+      { description: "The project that the request's public key identifies." },
     ),
   },
   { title: "LangfuseProjects" },

@@ -21,7 +21,8 @@ export const scoreSchema = Type.Object(
     observationId: id("Id of the judged observation; by default, the whole trace is judged."),
     name: Type.String({ minLength: 1, maxLength: scoreNameMax, description: "Name of the score." }),
     value: Type.Union([Type.Number(), Type.Boolean(), Type.String({ maxLength: 10_000 })], {
-      description: "Number for the types NUMERIC and BOOLEAN, text for the score.",
+      description:
+        "The score: a number with type NUMERIC; 0, 1, true or false with BOOLEAN; a text with other types.",
     }),
     dataType: nullable(Type.Enum([...dataTypes]), {
       description: "Type of the value; by default, NUMERIC for a number and CATEGORICAL for a text.",
@@ -31,10 +32,14 @@ export const scoreSchema = Type.Object(
     environment: nullable(Type.String(), { description: "Name of the environment, stored with the score." }),
     source: nullable(Type.String(), { description: "Origin of the score, stored with the score." }),
     timestamp: nullable(Type.String(), { description: "Time of the score, stored with the score." }),
-    sessionId: nullable(Type.String(), { description: "Not supported: judge a trace or an observation." }),
-    datasetRunId: nullable(Type.String(), { description: "Not supported: judge a trace or an observation." }),
+    sessionId: nullable(Type.String(), {
+      description: "Not supported. Judge a trace or an observation instead.",
+    }),
+    datasetRunId: nullable(Type.String(), {
+      description: "Not supported. Judge a trace or an observation instead.",
+    }),
     queueId: nullable(Type.String(), { description: "Not supported." }),
-    configId: nullable(Type.String(), { description: "Not supported: give `dataType`." }),
+    configId: nullable(Type.String(), { description: "Not supported. Give `dataType` instead." }),
   },
   { title: "LangfuseScore" },
 );
@@ -50,7 +55,7 @@ export const ingestionBodySchema = Type.Object(
       maxItems: scoresMax,
       description: "Events, each with a score.",
     }),
-    metadata: Type.Optional(Type.Unknown({ description: "Accepted without use." })),
+    metadata: Type.Optional(Type.Unknown({ description: "Accepted, but has no effect." })),
   },
   { title: "LangfuseIngestion" },
 );

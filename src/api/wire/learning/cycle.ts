@@ -20,7 +20,8 @@ const learnedAnswer = answerOf<LearnedFrom>()("LearnedFrom", {
   kind: Type.Enum([...learningSignals]),
   owner: Type.String({ description: "Owner of the key that wrote the feedback." }),
   creator: orNull(Type.String(), {
-    description: "Person that the feedback names as its author; for a next message, the owner of its key.",
+    description:
+      "Person that the feedback names as its author; for a next message, the owner of the key that sent it.",
   }),
   count: Type.Integer({ minimum: 1, description: "Number of feedback records." }),
 });
@@ -72,15 +73,21 @@ export const cycleAnswer = answerOf<LearningCycle>()("LearningCycle", {
     ({ candidateStep }) => candidateStep,
   ],
   evaluation: [
-    orNull(evaluationAnswer.schema, { description: "Scores of both versions; null before the evaluation." }),
+    orNull(evaluationAnswer.schema, {
+      description: "Scores of the candidate and of the current version; null before the evaluation.",
+    }),
     ({ evaluation }) => evaluation && evaluationAnswer.body(evaluation),
   ],
-  reason: orNull(Type.String(), { description: "Sentence that explains the decision; null before it." }),
+  reason: orNull(Type.String(), {
+    description: "Sentence that explains the decision on the candidate; null before the decision.",
+  }),
   waiting_for: orNull(Type.String(), {
     description: "Sentence that says why the evaluation cannot run now; null if it can.",
   }),
   rated_before: [
-    orNull(ratedAnswer.schema, { description: "Ratings of the earlier version's answers at the promotion." }),
+    orNull(ratedAnswer.schema, {
+      description: "Ratings of the earlier version's answers, as of the promotion.",
+    }),
     ({ ratedBefore }) => ratedBefore && ratedAnswer.body(ratedBefore),
   ],
   rated_after: [

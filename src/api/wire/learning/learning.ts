@@ -134,7 +134,7 @@ export const learningAnswer = answerOf<LearningState>()("Learning", {
   settings: [settingsAnswer.schema, ({ order }) => settingsAnswer.body(order)],
   status: Type.Enum([...learningStatuses], {
     description:
-      "`collecting`: signals or held-out prompts are missing. `waiting`: the last cycle began less than `seconds_between` ago. The others are stages of the cycle in progress.",
+      "`collecting`: there are too few signals (feedback records) or held-out prompts. `waiting`: the last cycle began less than `seconds_between` ago. The other values are stages of the cycle in progress.",
   }),
   explanation: Type.String({ description: "Sentence that explains the status." }),
   new_signals: [

@@ -109,7 +109,7 @@ const thinkingSchema = Type.Object(
   {
     type: Type.Enum(["enabled", "adaptive", "disabled"], {
       description:
-        "`enabled` and `adaptive` allow the model to think before it answers; the model and its chat template determine whether it does. `disabled` forbids it.",
+        "`enabled` and `adaptive` allow the model to think before it answers; the model and its chat template determine whether it thinks. `disabled` forbids thinking.",
     }),
     budget_tokens: nullable(Type.Integer({ minimum: 1 }), {
       description:

@@ -194,7 +194,7 @@ export const checkpointAnswer = answerOf<ModelVersion>()("Checkpoint", {
       Type.Object({ state: Type.Enum(["candidate", "refused", "rolled_back"]), reason: Type.String() }),
       {
         description:
-          "State and reason of a version that a learning cycle made, and for which the model's name does not stand; only requests that name the version get it. Null for other versions.",
+          "For a version that a learning cycle made, but for which the model's name does not stand: its state, and the reason. Only requests that name the version itself get it. Null for other versions.",
       },
     ),
     ({ held }) => held ?? null,

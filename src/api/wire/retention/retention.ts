@@ -42,7 +42,7 @@ const ruleSchema = Type.Object(
     }),
     stored_bytes: Type.Integer({
       minimum: 0,
-      description: "Number of bytes stored now by all entities that the key can access.",
+      description: "Number of bytes of this kind of data that are stored now for the entities in the report.",
     }),
   },
   { title: "RetentionRule" },
@@ -95,7 +95,8 @@ export const retentionSchema = Type.Object(
     }),
     rules: Type.Array(ruleSchema),
     removed: Type.Array(removedOfDayAnswer.schema, {
-      description: "Data removed by these limits, latest day first; at most 1,000 rows of the last 400 days.",
+      description:
+        "Data removed by the retention limits, latest day first; at most 1,000 rows of the last 400 days.",
     }),
   },
   { title: "Retention" },
@@ -112,7 +113,7 @@ export const sweepAnswerSchema = Type.Object(
     removed: Type.Array(removedAnswer.schema),
     is_complete: Type.Boolean({
       description:
-        "False if the sweep reached its time limit before it had removed all of this data; the server removes the rest automatically.",
+        "False if the sweep reached its time limit before it had removed all data beyond the retention limits. The server removes the rest automatically.",
     }),
   },
   { title: "RetentionSweep" },

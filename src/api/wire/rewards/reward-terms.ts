@@ -61,11 +61,12 @@ const rewardTermSchema = Type.Object(
     }),
     offset: nullable(number, {
       description:
-        "With `number` and `annotation`, instead of `range`: value that is added after the multiplication; 0 by default.",
+        "With `number` and `annotation`, instead of `range`: value that is added to the number after the multiplication by `factor`; 0 by default.",
     }),
     clamp: nullable(pair, {
       default: [0, 1],
-      description: "With `number` and `annotation`, instead of `range`: minimum and maximum of the result.",
+      description:
+        "With `number` and `annotation`, instead of `range`: minimum and maximum of the resulting reward.",
     }),
     prior: nullable(Type.Number({ minimum: 0.001, maximum: 1000 }), {
       default: 1,

@@ -141,7 +141,10 @@ export const rolloutRows = {
     ({ step }: Rollout) => step,
   ],
   follows_new_versions: [
-    Type.Boolean({ description: "False if `version` answers all calls." }),
+    Type.Boolean({
+      description:
+        "True if the newest version at the time answers each call, false if `version` answers all calls.",
+    }),
     ({ pinnedStep }: Rollout) => pinnedStep === null,
   ],
   last_version: [

@@ -86,11 +86,12 @@ export const serverSummarySchema = Type.Object(
     version: Type.String({ description: "Version of Hone." }),
     state: healthSchema.properties.state,
     parts: Type.Record(Type.String(), Type.String(), {
-      description: "Parts of the server as in the system check: `ok`, or a description of the fault.",
+      description:
+        "State of each part of the server, as in `GET /v1/system-check`: `ok`, or a description of the fault.",
     }),
     note: systemCheckSchema.properties.note,
     model_memory_bytes: measured("Estimate of the memory of the loaded base models"),
-    model_memory_bytes_max: measured("Limit of this memory"),
+    model_memory_bytes_max: measured("Maximum memory of the loaded base models"),
     bases: Type.Array(baseSchema, { description: "Base models, the default first." }),
     running_jobs: Type.Array(runningJobSchema, {
       description: "At most 10 running jobs that the key can read, newest first.",

@@ -18,7 +18,7 @@ const schema = Type.Object(
   {
     kind: Type.Enum(["supervised", "distillation", "preference"], {
       description:
-        "Training data to make. `supervised`: whole conversations, without those that are the beginning of a longer one. `distillation`: every chat; only its last answer is trained on. `preference`: pairs of answers to the same prompt with different scores.",
+        "Training data to make. With `supervised`, whole conversations; a conversation that another one continues is left out. With `distillation`, a row for each chat, in which only the chat's own answer is trained on. With `preference`, pairs of answers to the same prompt with different scores.",
     }),
     ops: texts("Only calls with these names."),
     trace_ids: texts("Only calls of the traces with these ids."),
@@ -31,7 +31,7 @@ const schema = Type.Object(
       }),
       {
         description:
-          "Only chats with a score of this name, which is the mean of the feedback on the call or, without any, on its trace. Required for preferences.",
+          "Only chats that have this score. A chat's score is the mean of the scores of this name on the call; if there are none, of those on its trace. Required with kind `preference`.",
       },
     ),
     limit: nullable(Type.Integer({ minimum: 1, maximum: 100_000 }), {
@@ -40,7 +40,7 @@ const schema = Type.Object(
     }),
     dry_run: nullable(Type.Boolean(), {
       default: false,
-      description: "True to make no file, and only see what it would contain.",
+      description: "True to make no file, and only report what the file would contain.",
     }),
   },
   { title: "TracedDatasetReq" },
@@ -66,7 +66,7 @@ export const datasetAnswerSchema = Type.Object(
       description:
         "True if a limit ended the selection before all calls were read. Narrow the selection to continue.",
     }),
-    rows: Type.Array(anyObject, { description: "The first rows." }),
+    rows: Type.Array(anyObject, { description: "First rows of the file." }),
   },
   { title: "TracedDataset" },
 );

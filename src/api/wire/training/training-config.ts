@@ -135,7 +135,7 @@ const options: Readonly<Record<string, Option>> = {
   mask_prob_ratio: option(
     "maskProbRatio",
     Type.Boolean(),
-    "True to exclude tokens whose ratio is out of bounds, instead of clipping the ratio.",
+    "True to exclude tokens whose ratio of new to old probability is outside the bounds that epsilon and epsilon_high set, instead of clipping the ratio.",
   ),
   max_grad_norm: option(
     "gradientNormMax",
@@ -152,7 +152,7 @@ const options: Readonly<Record<string, Option>> = {
   max_negative_advantage_importance_sampling_weight: option(
     "maxNegativeAdvantageImportanceSamplingWeight",
     atLeastZero,
-    "Maximum of all ratios of new to old probability, for negative and positive advantages. 0 disables it.",
+    "Maximum ratio of new to old probability, not only for negative advantages but for all. 0 disables the maximum.",
   ),
   num_trajectories_learning_rate_multiplier_power: option(
     "learningRatePower",

@@ -71,7 +71,7 @@ const positionFields = {
     Type.Integer({
       minimum: 0,
       description:
-        "Size of the trajectory in bytes, present only if it does not fit in a page. Its long fields are then empty; export it to get them.",
+        "Size in bytes of a trajectory that does not fit in a page; absent for other trajectories. The trajectory's long fields are empty here; export it to get them.",
     }),
   ),
 };

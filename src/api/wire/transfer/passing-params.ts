@@ -25,7 +25,8 @@ export const passingSchema = Type.Object(
       description: "Port of the server to fetch from.",
     }),
     remote_request_id: nullable(Type.String({ minLength: 1, maxLength: 256 }), {
-      description: "Id of the kept KV cache, as in the `kv_transfer_params` of that server's answer.",
+      description:
+        "Id of the kept KV cache, from the `kv_transfer_params` of the answer of the server that keeps it.",
     }),
   },
   { ...named, title: "KvTransferParams" },

@@ -71,7 +71,7 @@ export const deliveryAnswer = answerOf<Delivery>()("WebhookDelivery", {
       {
         additionalProperties: true,
         description:
-          "Things that the event is about: `job_id`, `model_id` and `cycle_id`, or `project_id` and the feedback records' `ids`.",
+          "Ids of the things that the event is about. An event about a job has `job_id`, one about a learning cycle `model_id` and `cycle_id`, and one about feedback `project_id` and the records' `ids`.",
       },
     ),
     ({ subject }) => {

@@ -26,7 +26,7 @@ export const webhookChangeForm = alteration(
     enabled: Type.Optional(
       Type.Boolean({
         description:
-          "False disables the webhook. True enables it again; it then gets only events that occur after that.",
+          "False disables the webhook. True enables it again. It then gets only events that occur after this change.",
       }),
     ),
   },

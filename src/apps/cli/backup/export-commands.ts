@@ -41,7 +41,7 @@ export function addExportCommands(program: Command): void {
     program
       .command("migrate")
       .description(
-        "Migrate the database to this version of Hone, as the version's first start does. No server may be using the database.",
+        "Migrate the database to this version of Hone, as the first start of a server of this version would. No server may be using the database.",
       ),
   )
     .option("--check", "only report whether a migration is needed; if so, the exit status is 1")

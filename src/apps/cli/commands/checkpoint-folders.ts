@@ -39,7 +39,7 @@ export function addFolderCommands(models: Command): void {
     .addOption(
       new Option(
         "--format <format>",
-        "An adapter for PEFT and vLLM: peft. A whole model with the adapter merged into its weights: merged. The same as one file for llama.cpp, with a Modelfile for Ollama: gguf. The adapter as a file for llama.cpp: gguf-adapter.",
+        "form of the export. With `peft`, an adapter for PEFT and vLLM. With `merged`, a whole model that has the adapter merged into its weights. With `gguf`, the merged model as one file for llama.cpp, and a Modelfile for Ollama. With `gguf-adapter`, the adapter as a file for llama.cpp",
       )
         .choices(formats)
         .default("peft"),

@@ -64,7 +64,7 @@ export function addModelsCommand(program: Command): void {
     models
       .command("create <project> [name]")
       .description(
-        "Register a model to train (project/name, or two words). If a model of this name exists, show it; with --from, fail instead.",
+        "Register a model to train. Give it as `project/name`, or as two arguments. If a model of this name exists, show it; with --from, fail instead.",
       ),
   )
     .option("--base-model <name>", "base model to train")

@@ -83,12 +83,24 @@ function addOnCommand(learning: Command): void {
     .option("--next-messages", "also learn from the user's next message, which the judge reads")
     .option("--signals-min <count>", "number of new feedback records that start a job (default 16)", asNumber)
     .option("--seconds-between <seconds>", "minimum time between two cycles (default 3600)", asNumber)
-    .option("--held-out <share>", "share of the conversations that only evaluates (default 0.2)", asNumber)
-    .option("--prompts-min <count>", "minimum number of held-out prompts (default 4)", asNumber)
-    .option("--margin <number>", "amount by which a candidate may be worse (default 0.02)", asNumber)
+    .option(
+      "--held-out <share>",
+      "share of the conversations that serves only for evaluation (default 0.2)",
+      asNumber,
+    )
+    .option(
+      "--prompts-min <count>",
+      "minimum number of held-out prompts with which a job starts (default 4)",
+      asNumber,
+    )
+    .option(
+      "--margin <number>",
+      "amount by which a candidate's score may be below the current version's (default 0.02)",
+      asNumber,
+    )
     .option(
       "--rollback-seconds <seconds>",
-      "time in which bad ratings roll back; 0 for none (default 3600)",
+      "time after a promotion in which bad ratings restore the earlier version; 0 disables this (default 3600)",
       asNumber,
     )
     .option("--learning-rate <number>", "learning rate of the jobs", asNumber)

@@ -25,7 +25,7 @@ export function addRetentionCommand(program: Command): void {
     retention
       .command("sweep")
       .description(
-        "Remove the data that exceeds the retention limits now. The server also does so automatically every minute.",
+        "Remove at once the data that exceeds the retention limits. The server also removes it automatically, every minute.",
       ),
   )
     .option("--dry-run", "only show what would be removed")

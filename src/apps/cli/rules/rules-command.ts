@@ -82,7 +82,7 @@ function addAddCommand(rules: Command): void {
       rules
         .command("add <project> [name]")
         .description(
-          "Add a reward rule (project/name, or two words). With --train, the rule trains a model automatically as feedback arrives, or with --rollouts, as rollouts are finished.",
+          "Add a reward rule. Give it as `project/name`, or as two arguments. With --train, the rule trains a model automatically as feedback arrives; with --rollouts too, as rollouts are finished.",
         ),
     ),
   )
@@ -165,7 +165,7 @@ function addTrainingCommands(rules: Command): void {
   for (const [verb, description] of [
     [
       "preview",
-      "Show the answers that a job would train on with their rewards, and the answers that it would leave out with the reasons.",
+      "Show the answers that a job would train on, each with its reward, and the answers that it would leave out, each with the reason.",
     ],
     ["train", "Create a job that trains a model on the feedback that its answers have so far."],
   ] as const)

@@ -30,7 +30,7 @@ export function addTracesCommand(program: Command): void {
     traces
       .command("dataset <project>")
       .description(
-        "Make a training file of the chats in a project's traces. The file is on the server, and `--out` also writes it here.",
+        "Make a training file of the chats in a project's traces. The server keeps the file; `--out` also writes it to this machine.",
       ),
   )
     .addOption(

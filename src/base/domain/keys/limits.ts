@@ -7,7 +7,7 @@ function limit(maximum: number, about: string) {
   const row = {
     minimum: 1,
     maximum,
-    about: `${about}. Null sets no limit.`,
+    about: `${about}. Null: no such limit is set.`,
     aboutShown: `${about}; null if none is set.`,
   };
   return { ...orNull(integer(row)), maximum };

@@ -45,7 +45,7 @@ export const automaticLimits = {
     maximum: jobGroupsMax,
     default: 8,
     about:
-      "Minimum number of groups that must be ready before a job is created. A group is a prompt whose answers have differing rewards, at least one of them with new feedback. For a rule on rollouts, a group is a whole group of rollouts.",
+      "Minimum number of groups that must be ready before a job is created. A group is a prompt whose answers have different rewards, where at least one answer has new feedback. For a rule on rollouts, it is a group of rollouts, none of which is open.",
   }),
   groupsMax: integer({
     minimum: 1,

@@ -21,7 +21,7 @@ export type JobWebhookEventType = Exclude<WebhookEventType, FeedbackEventType | 
 export const webhookFields = {
   url: text({
     about:
-      "URL to which the server sends events by POST. It must be among the receivers that the operator allows.",
+      "URL to which the server sends events by POST. The operator must allow its host (server setting `webhooks.allowed`).",
     example: "https://hooks.example.com/hone",
   }),
   events: setOf(webhookEventTypes, { about: "Types of events to send.", example: ["feedback.created"] }),

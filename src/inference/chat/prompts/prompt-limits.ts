@@ -1,4 +1,5 @@
-// Default limits for writing a prompt, the same on every server; programs that embed this module may override them.
+// Default limits for rendering a prompt from a chat template and for tokenizing it. They are the same on every server;
+// programs that embed this module may override them.
 
 export const promptLimits = {
   /**
@@ -24,7 +25,7 @@ export const promptLimits = {
    */
   cutCharacters: 1024 ** 2,
   /**
-   * Maximum number of prompts of one base model that wait to be written. It equals the length of the engine's queue.
+   * Maximum number of prompts of one base model that wait to be rendered. It equals the length of the engine's queue.
    */
   waitingMax: 1024,
   waitMs: 30_000,

@@ -97,7 +97,7 @@ function thoughtStart(
 type WrittenCalls = Pick<ReadCalls, "format" | "areParallel">;
 
 interface HeldCalls extends WrittenCalls {
-  /** True if the engine can constrain tool calls although the client asked for no constraint. */
+  /** True if the engine can constrain tool calls, even for a request that has no constraint of its own. */
   readonly canConstrain: boolean;
   readonly asText: (format: ExactJson) => ExactJson;
 }

@@ -27,7 +27,7 @@ export interface GenerationOutput {
   push(event: GenerationEvent): void;
   /** Ends the output with an error; no events follow. */
   fail(error: ServiceError): void;
-  /** Called once no further event can come, for any reason. */
+  /** Called in every case, as soon as no further event can come. */
   end?(): void;
 }
 
@@ -60,8 +60,8 @@ export interface RunningRequest {
   /** The prompt's keys and values from another engine; null once they are copied into a slot, or if there are none. */
   received: ReceivedPrompt | null;
   /**
-   * True if the store for transfers holds the prompt for another engine, false if it had no room. Null before the
-   * prompt is computed, and if the request does not ask to hold it.
+   * True if the store for transfers holds the prompt for another engine, false if that store had no room. Null before
+   * the prompt is computed, and if the request does not ask to hold it.
    */
   isHeld: boolean | null;
   /** Number of prompt tokens whose log-probabilities have been emitted. */

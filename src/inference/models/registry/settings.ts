@@ -8,7 +8,7 @@ const schema = {
     min: 0,
     max: 1_000_000,
     about:
-      "Number of newest versions to keep per model. Whenever a version is created, all older versions except these are deleted. Version 0, and versions that are pinned or in use, are not deleted. 0 keeps all versions.",
+      "Number of newest versions to keep per model. Whenever a version is created, versions older than these are deleted. Version 0, and versions that are pinned or in use, are not deleted. 0 keeps all versions.",
   },
   memoryBytes: {
     kind: "integer",

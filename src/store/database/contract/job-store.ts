@@ -82,7 +82,7 @@ export function checkJobStore(makeStorage: MakeStorage): void {
   checkEndings(makeStorage);
 }
 
-/** Opens a database with the models `m` and `n`. */
+/** Returns a function that opens an empty database, and stores the models `m` and `n` and two servers in it. */
 function withModels(makeStorage: MakeStorage) {
   return async (...[context]: Parameters<MakeStorage>) => {
     const database = await (await makeStorage(context))();

@@ -105,7 +105,7 @@ export async function storeServer(
   await servers.create(id, { until: moment(70), baseModels, artifacts: "shared" });
 }
 
-/** Queues the jobs of servers without a lease again. They can be retried immediately. */
+/** Returns running jobs to the queue if their server has no lease. The jobs can be claimed again immediately. */
 export function rescueNow(jobs: JobStore): Promise<readonly string[]> {
   return jobs.rescue({ at: moment(10), notBefore: () => new Date(0) });
 }

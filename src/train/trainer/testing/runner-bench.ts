@@ -39,7 +39,7 @@ export interface Given {
   readonly learningRate?: number;
   readonly precalculateLogprobs?: boolean;
   readonly basePrecision?: BasePrecision;
-  /** Values that replace the pins that the runner would compute, which stay the same in all attempts at a job. */
+  /** Pins (values that stay the same in all attempts at a job) that replace those that the runner would compute. */
   readonly pins?: Partial<JobPins>;
 }
 
@@ -49,7 +49,7 @@ export interface Run {
   readonly steps: readonly Readonly<Record<string, number>>[];
 }
 
-/** A data folder, and a runner whose jobs are all trained on the same groups. */
+/** A data folder, and a runner whose jobs all train on the same groups. */
 export class Bench {
   readonly dataFolder = mkdtempSync(join(tmpdir(), "hone-training-"));
   readonly runner: ChildJobRunner;
@@ -85,7 +85,7 @@ export class Bench {
     return runner;
   }
 
-  /** Runs a job that makes the model's version `step`. */
+  /** Runs a job whose result becomes version `step` of the model. */
   async run(
     step: number,
     given: Given = {},

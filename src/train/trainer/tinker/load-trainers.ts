@@ -1,4 +1,5 @@
-// Loads the remote trainer in a training process, which needs no weights of the base model.
+// Loads the remote trainer in a training process. The process needs no weights of the base model, because the remote
+// server has them.
 import { systemClock } from "../../../base/domain/clock.ts";
 import type { ModelConfig } from "../../../inference/architectures/config.ts";
 import type { LoadedTrainers, TrainingLoad } from "../child-protocol.ts";

@@ -65,7 +65,7 @@ export function itemRoutes(app: FastifyInstance, { annotation, feedback }: HttpD
     {
       summary: "Claim the next item of a queue",
       description:
-        "Returns the item that the annotator already holds, otherwise the next item that needs an answer, and reserves it for the annotator. Nobody else can claim the item until it is answered, skipped or released, or until the hold expires.",
+        "Returns the item that the annotator already holds. If there is none, returns the next item that needs an answer. Reserves the returned item for the annotator: nobody else can claim the item until it is answered, skipped or released, or until the hold expires.",
       body: claimForm,
       answer: "The item, and the number of items that the annotator has left to do.",
       json: claimAnswer.schema,

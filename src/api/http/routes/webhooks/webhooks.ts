@@ -95,7 +95,8 @@ export function webhookRoutes(app: FastifyInstance, { webhooks }: HttpDependenci
     "POST /v1/preview/webhooks/:webhook_id/replay",
     {
       summary: "Resend deliveries of a webhook",
-      description: "Resends one delivery, or all deliveries that failed since a time. They keep their ids.",
+      description:
+        "Resends one delivery, or all deliveries that failed since a time. Resent deliveries keep their ids.",
       find: ({ webhook_id: id }, caller) => webhooks.find(id, caller),
       body: webhookReplayForm,
       answer: "The number of deliveries to resend.",

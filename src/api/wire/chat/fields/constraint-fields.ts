@@ -98,7 +98,7 @@ const structuredOutputsSchema = Type.Object(
     }),
     _backend: nullable(Type.String(), {
       description:
-        "Engine that enforces constraints: `auto` or `hone`. Both values have the same effect, because the server has only one.",
+        "Engine that enforces constraints: `auto` or `hone`. Both values have the same effect, because the server has only one engine.",
     }),
     _backend_was_auto: Type.Optional(
       Type.Boolean({ default: false, description: "Accepted, but has no effect." }),

@@ -80,7 +80,7 @@ export const messageSchema = Type.Object(
     }),
     token_ids: nullable(Type.Array(Type.Integer({ minimum: 0 })), {
       description:
-        "In an assistant message: token ids of the message itself, as the server returned them in the choice. If prompt_token_ids and then token_ids spell the text that the template renders up to here, the prompt starts with exactly these tokens. Otherwise the server tokenizes the text as usual.",
+        "In an assistant message: token ids of the message itself, as the server returned them in the choice. If prompt_token_ids followed by token_ids spell the text that the template renders up to the end of this message, the prompt starts with exactly these tokens. Otherwise the server tokenizes the text as usual.",
     }),
   },
   { ...named, title: "Message" },

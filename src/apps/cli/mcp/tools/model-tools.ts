@@ -20,7 +20,9 @@ const listModels = tool({
   isIdempotent: true,
   input: z.strictObject({
     ...paging,
-    project: projectName.optional().describe("Only trained models of this project (without the entity)."),
+    project: projectName
+      .optional()
+      .describe("Only trained models of this project. Give only the project's name, not `entity/project`."),
   }),
   output: z.object({
     ...pageOf(model),

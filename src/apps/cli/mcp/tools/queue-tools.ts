@@ -91,7 +91,9 @@ const claimItem = tool({
       .describe("Null if no item is available now."),
     questions: z.array(question),
     annotator: z.string(),
-    open: z.number().describe("Number of items that the annotator has left, including this one."),
+    open: z
+      .number()
+      .describe("Number of items that the annotator has left, including the item in this answer."),
   }),
   run: async ({ queue: name, annotator: who }, { hone, signal }) => {
     const queue = await findQueue(hone, name);

@@ -1,5 +1,5 @@
-// Determinizes a graph of stacks by the subset construction, so that each symbol leads to exactly one successor. Known
-// sets in the graph are treated as single nodes.
+// Determinizes a graph of stacks by the subset construction, so that each symbol leads to exactly one successor. A set
+// of stacks that already has a number is treated as a single node of the graph.
 import type { GrammarSymbol } from "./rules.ts";
 import { isKnown } from "./stack-graph.ts";
 import type { GraphNode, StackGraph } from "./stack-graph.ts";
@@ -23,18 +23,18 @@ interface OpenDraft extends Draft {
   readonly below: (Draft | Stacks)[];
 }
 
-/** Access to the sets that already have numbers. */
+/** Access to the sets of stacks that already have numbers. */
 export interface KnownStacks {
   topsOf(stacks: Stacks): StackTops;
-  /** Replaces sets by their union if this union already has a number, so that as few sets as possible are returned. */
+  /** Replaces sets of stacks by their union if the union already has a number. So as few sets as possible remain. */
   united(all: readonly Stacks[]): readonly Stacks[];
   /** Charges steps to the budget. */
   spend(steps: number): void;
 }
 
 /**
- * Returns the set of all stacks that begin at one of the nodes. The result is a known set, or a draft from which all
- * other drafts can be reached.
+ * Returns the set of all stacks that begin at one of the nodes. The result is a set that already has a number, or a
+ * draft from which all other drafts can be reached.
  */
 export function determinize(
   graph: StackGraph,
@@ -65,7 +65,7 @@ export function determinize(
   return first;
 }
 
-/** Returns the epsilon closure of the nodes, sorted, with its known sets united where possible. */
+/** Returns the epsilon closure of the nodes, sorted. Its sets of stacks that have numbers are united where possible. */
 function reached(graph: StackGraph, from: readonly GraphNode[], known: KnownStacks): readonly GraphNode[] {
   const nodes = new Set(from);
   for (const node of nodes) {

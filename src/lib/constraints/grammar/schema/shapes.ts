@@ -46,9 +46,9 @@ export interface StringShape {
 
 export interface ArrayShape {
   readonly type: "array";
-  /** Goals (requirements) of the first items, by index. */
+  /** Goals (requirements) of the first items, by index, as the keyword `prefixItems` sets them. */
   readonly prefix: readonly Goal[];
-  /** Goal of each item after the prefix. */
+  /** Goal of every item after those in `prefix`. */
   readonly rest: Goal;
   readonly min: number;
   readonly max: number;
@@ -56,8 +56,8 @@ export interface ArrayShape {
   readonly uniqueAt: string | null;
   readonly contains: readonly Contains[];
   /**
-   * Number of leading items that a keyword has evaluated; infinite if all items are. Tracked only if the document
-   * needs it.
+   * Number of leading items that a keyword has evaluated; infinite if it has evaluated all. Tracked only if the
+   * document needs it.
    */
   readonly evaluated: number;
 }

@@ -1,6 +1,6 @@
 // Walks the token trie from a lexer state to find the tokens that stay within the lexeme, and the nodes at which the
 // lexeme may end. The result does not depend on the surrounding grammar and makes up most of a mask inside a string,
-// so it is cached. If most harmless bytes lead to one state (as in names that differ from some list), the walk
+// so it is cached. If most harmless bytes lead to one state (as in a name that must differ from given names), the walk
 // borrows: it copies that state's walk and corrects the differences.
 import type { StepBudget } from "../../regex/limits.ts";
 import { deadState } from "../../regex/automaton.ts";
@@ -33,8 +33,8 @@ export interface BorrowedTails {
 }
 
 /**
- * The walk to copy from. Most harmless bytes lead to its state, both from the state that is being walked and from its
- * state itself.
+ * A cached walk that another walk copies. Most harmless bytes lead to `state`, both from the state of the other walk
+ * and from `state` itself.
  */
 interface BorrowedWalk {
   readonly state: LexerState;
@@ -54,11 +54,11 @@ export class LexemeWalker {
   readonly #steps: HarmlessSteps;
   readonly #trie: TokenTrie;
   readonly #budget: StepBudget;
-  /** Lexer state at each depth of the current path through the trie. */
+  /** Lexer states on the way from the trie's root to the current node, by depth. */
   readonly #path: Int32Array;
   /**
-   * Lexer state at each depth if the path starts from the state of the borrowed walk; dead where nothing can be
-   * borrowed.
+   * Like `#path`, but with the root in the state of the walk that is copied. The dead state marks depths below which
+   * nothing can be copied.
    */
   readonly #borrowedPath: Int32Array;
 
@@ -124,7 +124,7 @@ export class LexemeWalker {
     return deadState;
   }
 
-  /** Finds the tokens that the lexeme accepts from the state, and the nodes at which it may end. */
+  /** Finds the tokens that the lexeme accepts from the state, and the nodes at which the lexeme may end. */
   #walkNodes(nodes: TrieNodes, state: LexerState, borrowed: BorrowedWalk | null): PartWalk {
     const { byteOf, depthOf, endOf, tokens, tokensBefore, oddFrom, nodeCount } = nodes;
     const automaton = this.#automaton;
@@ -191,8 +191,8 @@ export class LexemeWalker {
   }
 
   /**
-   * True if all tokens below the node are harmless and the lexeme certainly accepts them; may be false even if it
-   * accepts them.
+   * True if all tokens below the node are harmless and the lexeme certainly accepts them; may be false even if the
+   * lexeme accepts them.
    */
   #takesAllBelow({ byteOf, depthOf, heightOf }: TrieNodes, node: number, path: Int32Array): boolean {
     const height = heightOf[node];
