@@ -203,10 +203,16 @@ function filtered(database: Kysely<Schema>, modelId: string, filter: OutlineFilt
   return rows;
 }
 
+/**
+ * Content of a summary, with other characters in place of NUL and of lone surrogates, whose escapes PostgreSQL cannot
+ * read. The result is valid JSON also where the replaced text follows an escaped backslash.
+ */
+const readableContent = sql<string>`replace(replace(content, '\\u0000', '\\ufffd'), '\\ud', '\\uf')`;
+
 /** Returns SQL for a metric as a number: 1 for true, 0 for false, null if the summary has no such metric. */
 function metricNumber(form: SqlForm, name: string): RawBuilder<number> {
-  const json = form.jsonAt(sql.ref("content"), ["metrics", name]);
-  return sql<number>`case ${json} when 'true' then 1 when 'false' then 0 else ${form.numberOfJson(json)} end`;
+  const json = form.jsonAt(readableContent, ["metrics", name]);
+  return sql<number>`case ${form.textOfJson(json)} when 'true' then 1 when 'false' then 0 else ${form.numberOfJson(json)} end`;
 }
 
 async function outlinesAt(

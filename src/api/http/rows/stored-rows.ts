@@ -3,7 +3,7 @@
 import type { JobStore, TrainingJob } from "../../../base/domain/job.ts";
 import type { TrainedModel } from "../../../base/domain/model.ts";
 import { type PageRequest, allItems } from "../../../base/domain/page.ts";
-import { ServiceError, notFound } from "../../../base/domain/service-error.ts";
+import { ServiceError, invalid, notFound } from "../../../base/domain/service-error.ts";
 import type { ListedOutline } from "../../../base/domain/summaries/trajectory-outline.ts";
 import type { TrajectoryLog, TrajectoryStore } from "../../../base/domain/trajectory.ts";
 import type { RowSelection } from "../../wire/trajectories/row-query.ts";
@@ -98,6 +98,24 @@ export async function storedRow(
     if (last.group > group || last.index > index) return null;
   }
   return null;
+}
+
+/**
+ * Refuses a selection of one job whose data has no trajectories.
+ *
+ * @throws ServiceError `invalid` if the job is not of reinforcement learning
+ */
+export async function requireTrajectories(
+  jobs: Pick<JobStore, "find">,
+  model: Pick<TrainedModel, "id">,
+  { source, sourceId }: Pick<RowSelection, "source" | "sourceId">,
+): Promise<void> {
+  const job = source === "jobs" && sourceId !== null ? await jobs.find(sourceId) : null;
+  if (job === null || job.modelId !== model.id || job.task.kind === "rl") return;
+  const kind = job.task.kind === "sft" ? "supervised" : "preference";
+  throw invalid(
+    `Job ${job.id} is a ${kind} training job, so its data has no trajectories. Name a job of reinforcement learning.`,
+  );
 }
 
 /**

@@ -246,6 +246,26 @@ test("exports the groups of a training job", async () => {
   assert.deepEqual([sourceId, count], [jobId, 2]);
 });
 
+test("refuses a supervised job, whose data has no trajectories", async () => {
+  const { server, url } = await stored();
+  const lesson = {
+    messages: [
+      { role: "user", content: "a" },
+      { role: "assistant", content: "b" },
+    ],
+  };
+  const body = { model_id: url.split("/").at(-1), training_data: [lesson] };
+  const { id } = (await ask(server, "/v1/preview/sft-training-jobs", body)).json<{ id: string }>();
+  for (const route of [
+    "rows?source=jobs",
+    "export?source=jobs&format=jsonl",
+    "export?source=jobs&format=groups",
+  ]) {
+    const answer = await ask(server, `${url}/trajectories/${route}&job_id=${id}`);
+    assert.deepEqual([answer.statusCode, /supervised/.test(answer.body)], [422, true], route);
+  }
+});
+
 test("writes Parquet files that another library reads, even without rows", async () => {
   const world = await stored();
   const read = async (query: string): Promise<readonly Row[]> => {

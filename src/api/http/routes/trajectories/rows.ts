@@ -9,6 +9,7 @@ import {
   rowExportQuerySchema,
   rowPageQuerySchema,
   rowSelection,
+  type RowSelection,
 } from "../../../wire/trajectories/row-query.ts";
 import { everyRow } from "../../../wire/trajectories/row-tasks.ts";
 import { rowPageSchema, parseRowPosition, type RowPosition } from "../../../wire/trajectories/rows.ts";
@@ -20,7 +21,7 @@ import { beginReading } from "../../memory-budget/stored-reads.ts";
 import { jsonLines, parquetFile } from "../../rows/row-export.ts";
 import { rowPage } from "../../rows/row-page.ts";
 import { RowReader } from "../../rows/row-reader.ts";
-import { storedGroups, storedRows, type RowRequest } from "../../rows/stored-rows.ts";
+import { requireTrajectories, storedGroups, storedRows, type RowRequest } from "../../rows/stored-rows.ts";
 import { reachModel } from "../reach.ts";
 import { outlineRoutes } from "./summaries.ts";
 
@@ -35,11 +36,11 @@ export function trajectoryRowRoutes(
   outlineRoutes(app, dependencies, { reads, reader });
   const rowsOf = (request: RowRequest) => storedRows({ trajectories, jobs, reader }, request);
   const on = endpoints(app, { tag: "trajectories", scheme: "bearer" });
-  const begin = async (modelId: string, caller: Caller, reply: FastifyReply) => ({
-    model: await reachModel(dependencies, caller, modelId),
-    client: caller.entity,
-    share: await beginReading(reply, reads),
-  });
+  const begin = async (modelId: string, caller: Caller, selection: RowSelection, reply: FastifyReply) => {
+    const model = await reachModel(dependencies, caller, modelId);
+    await requireTrajectories(jobs, model, selection);
+    return { model, client: caller.entity, share: await beginReading(reply, reads) };
+  };
   on(
     "GET /v1/preview/models/:model_id/trajectories/rows",
     {
@@ -55,7 +56,12 @@ export function trajectoryRowRoutes(
       const limit = query.limit ?? 20;
       // Reads one row more than the page may have, to find out whether there is a next page.
       const bounds = { count: limit + 1, bytes: pageBytesMax };
-      const chunks = rowsOf({ ...(await begin(params.model_id, caller, reply)), selection, after, bounds });
+      const chunks = rowsOf({
+        ...(await begin(params.model_id, caller, selection, reply)),
+        selection,
+        after,
+        bounds,
+      });
       const page = await rowPage(chunks, { limit });
       reply.type("application/json; charset=utf-8");
       return sendPieces(reply, Readable.from(page), settings);
@@ -74,7 +80,7 @@ export function trajectoryRowRoutes(
     async ({ params, query: { format, ...query }, caller, reply }) => {
       const isOfGroups = format === "groups";
       const selection = isOfGroups ? groupSelection(query) : rowSelection(query);
-      const { model, client, share } = await begin(params.model_id, caller, reply);
+      const { model, client, share } = await begin(params.model_id, caller, selection, reply);
       const name = `${model.name.replaceAll(/[^\w.-]/g, "_")}-${isOfGroups ? "groups.jsonl" : `trajectories.${format}`}`;
       const type = format === "parquet" ? "application/vnd.apache.parquet" : "application/jsonl";
       reply.type(type).header("content-disposition", `attachment; filename="${name}"`);
