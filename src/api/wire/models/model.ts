@@ -204,7 +204,7 @@ export const checkpointAnswer = answerOf<ModelVersion>()("Checkpoint", {
 export const checkpointExportQuerySchema = Type.Object({
   format: Type.Enum(["peft", "merged", "gguf", "gguf-adapter"], {
     description:
-      "`peft`: the adapter as a PEFT folder, with adapter_config.json and adapter_model.safetensors. `merged`: a whole model, which is the base model's folder with the adapter merged into its weights. `gguf`: a whole model as model.gguf for llama.cpp, with a Modelfile for Ollama. `gguf-adapter`: the adapter as adapter.gguf, with a Modelfile.",
+      "With `peft`, the adapter as a PEFT folder, with adapter_config.json and adapter_model.safetensors. With `merged`, a whole model: the base model's folder with the adapter merged into its weights. With `gguf`, a whole model as model.gguf for llama.cpp, and a Modelfile for Ollama. With `gguf-adapter`, the adapter as adapter.gguf, and a Modelfile.",
   }),
   quantize: Type.Optional(
     Type.Enum(["f32", "f16", "bf16", "q8_0", "q4_0"], {
