@@ -210,12 +210,11 @@ function sharedObjects(routes: readonly Route[]): SharedObjects {
 function routeText(route: Route, page: Pick<Context, "shared" | "described">): string {
   const { name, operation } = route;
   const { parameters = [], requestBody, responses } = operation;
-  const ids = parameters.every((parameter) => isPlainId(parameter) || isOfLists(parameter))
-    ? parameters.filter(isPlainId)
-    : [];
-  const parts = [`### ${name}\n`, `${[descriptionOf(route), ...ids.map(plainId)].join(" ")}\n`];
-  const others = parameters.filter((parameter) => !ids.includes(parameter));
-  if (others.length > 0) parts.push(parameterText(others));
+  const others = parameters.filter((parameter) => !isPlainId(parameter) && !isOfLists(parameter));
+  const short = others.length > 0 ? [] : parameters.filter(isPlainId).map(plainId);
+  const text = [descriptionOf(route), ...short, ...listParametersOf(parameters)].join(" ");
+  const parts = [`### ${name}\n`, `${text}\n`];
+  if (others.length > 0) parts.push(parameterTable(parameters.filter((parameter) => !isOfLists(parameter))));
   for (const { schema } of Object.values(requestBody?.content ?? {}))
     parts.push(bodyText(schema, { ...page, isSent: true, heading: name }));
   for (const [status, response] of Object.entries(responses)) {
@@ -232,15 +231,10 @@ function routeText(route: Route, page: Pick<Context, "shared" | "described">): s
   return parts.join("\n");
 }
 
-/**
- * Returns the table of a route's parameters. Parameters that the section Lists describes are not in the table; a
- * sentence names them and links to that section.
- */
-function parameterText(parameters: readonly Parameter[]): string {
+/** Returns a sentence with the names of the parameters that the section Lists describes; no sentence if there are none. */
+function listParametersOf(parameters: readonly Parameter[]): readonly string[] {
   const named = parameters.filter(isOfLists).map(({ name }) => `\`${name}\``);
-  const link = `Takes the [parameters of lists](#lists) ${named.join(", ")}.\n`;
-  const rest = parameters.filter((parameter) => !isOfLists(parameter));
-  return [...(named.length > 0 ? [link] : []), ...(rest.length > 0 ? [parameterTable(rest)] : [])].join("\n");
+  return named.length === 0 ? [] : [`Takes the [parameters of lists](#lists) ${named.join(", ")}.`];
 }
 
 function isOfLists(parameter: Parameter): boolean {

@@ -117,8 +117,7 @@ function commandPart(words: string, command: Command): string {
   const flags = shown.filter((option) => !shared.includes(option)).map(flagRow);
   return [
     `### hone ${words}`,
-    command.description(),
-    `Usage: \`${usage}\`${shared.length === 0 ? "" : `; [shared flags](#shared-flags) ${names}`}`,
+    `${command.description()}\nUsage: \`${usage}\`${shared.length === 0 ? "" : `; [shared flags](#shared-flags) ${names}`}`,
     ...(flags.length === 0 ? [] : [flagTable(flags)]),
     `\`\`\`sh\n${(examples[words] ?? []).join("\n")}\n\`\`\``,
   ].join("\n\n");
