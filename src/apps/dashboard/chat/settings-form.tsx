@@ -20,11 +20,16 @@ export function SettingsForm({
       // Safe cast: the fields are inputs or text areas.
       onChange({ [name]: (event.currentTarget as HTMLInputElement | HTMLTextAreaElement).value }),
   });
-  const [typed, setTyped] = useState("");
+  /** Text of the model field that the user is editing, until the field's change event. */
+  const [typed, setTyped] = useState<{ readonly index: number; readonly text: string } | null>(null);
+  const setModel = (index: number, name: string): void => {
+    setTyped(null);
+    onChange({ models: models.map((one, place) => (place === index ? name : one)) });
+  };
   return (
     <form class="ask" aria-label="Settings" onSubmit={(event) => event.preventDefault()}>
       <datalist id="served">
-        {offeredNames(served, typed).map((name) => (
+        {offeredNames(served, typed?.text ?? "").map((name) => (
           <option key={name} value={name} />
         ))}
       </datalist>
@@ -35,11 +40,9 @@ export function SettingsForm({
             <input
               list="served"
               required
-              value={model}
-              onInput={({ currentTarget: { value } }) => setTyped(value)}
-              onChange={({ currentTarget: { value } }) =>
-                onChange({ models: models.map((one, place) => (place === index ? value.trim() : one)) })
-              }
+              value={typed?.index === index ? typed.text : model}
+              onInput={({ currentTarget: { value } }) => setTyped({ index, text: value })}
+              onChange={({ currentTarget: { value } }) => setModel(index, value.trim())}
             />
           </label>
         ))}
