@@ -71,7 +71,7 @@ function choiceOf(chunks: readonly Chunk[], index: number): Streamed {
   };
 }
 
-test("`messages` to a `model` work for one turn and a second; `max_completion_tokens`, or the older `max_tokens`, limits the answer", async () => {
+test("`messages` to a `model` work for a first and a second turn; `max_completion_tokens`, or the older `max_tokens`, limits the answer", async () => {
   const answer = await ask({ max_completion_tokens: 5 });
   const [choice] = answer.choices;
   assert.match(answer.id, /^chatcmpl-./);

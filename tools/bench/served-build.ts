@@ -21,7 +21,7 @@ export interface ServedBuild {
   stop(): Promise<void>;
 }
 
-/** A server of a build on this machine. */
+/** A server on this machine that runs a given build. */
 export interface LocalBuild extends ServedBuild {
   readonly dataFolder: string;
 }

@@ -49,7 +49,7 @@ export type RotaryScaling =
        * The frequency of pairs that turn at most this often within the original context is divided by the whole factor.
        */
       readonly turnsMax: number;
-      /** True if the limits `turnsMin` and `turnsMax` are rounded outwards to whole pairs. */
+      /** True if the indices of pairs that follow from `turnsMin` and `turnsMax` are rounded outwards to integers. */
       readonly isTruncated: boolean;
       readonly attentionFactor: number;
     }

@@ -1,4 +1,4 @@
-// Builds the recorder's input from a chat request and its plan.
+// Builds the data that the recorder stores about a chat, from the request and from the plan of its answer.
 import type { Caller } from "../../base/domain/access.ts";
 import { present } from "../../base/domain/assert.ts";
 import type { ChatRequest } from "../../base/domain/chat.ts";

@@ -9,9 +9,9 @@ const idleMs = 100;
 /** Idle time in milliseconds before the first task. */
 const firstIdleMs = 1000;
 /**
- * Maximum time in milliseconds until the first call of the model. Before that, the server still loads other models or
- * its own code, which takes precedence over idle work. The server makes the first call itself once all models are
- * loaded.
+ * Maximum time in milliseconds for which idle work waits for the first call of the model. Until that call, the server
+ * may still be loading other models or its own code, which takes precedence. The server makes the first call itself
+ * when all models are loaded.
  */
 const firstCallMsMax = 30_000;
 

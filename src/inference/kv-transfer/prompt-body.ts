@@ -22,16 +22,16 @@ interface Signing {
   readonly handle: string;
 }
 
-/** Response body with a prompt. */
+/** Response body with the KV cache of a prompt. */
 export interface PromptBody {
   readonly byteLength: number;
   readonly pieces: AsyncIterable<Uint8Array>;
 }
 
 /**
- * Encodes a prompt.
+ * Encodes the KV cache of a prompt.
  *
- * @param read returns a copy of `count` bytes of the prompt from `offset` on
+ * @param read returns a copy of `count` bytes of the KV cache from `offset` on
  */
 export function encodePromptBody(
   prompt: HeldPrompt,

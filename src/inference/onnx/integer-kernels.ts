@@ -200,7 +200,8 @@ interface ProductOptions {
 }
 
 /**
- * Adds the product of rows x [B, K] and a weight made of codes to a graph. Also adds the weight's data to `weights`.
+ * Adds to a graph the product of the rows `x` [B, K] and a quantized weight, which consists of integer codes. Also adds
+ * the weight's data to `weights`.
  */
 type Product = (
   builder: GraphBuilder,

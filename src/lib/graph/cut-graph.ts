@@ -15,7 +15,7 @@ export interface GraphPart {
 }
 
 /**
- * Cuts a graph without gradients.
+ * Cuts a graph that computes no gradients into parts.
  *
  * @param bytesMax maximum size in bytes of a part's weights; an operation that reads more has a part of its own
  */

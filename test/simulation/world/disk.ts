@@ -155,7 +155,7 @@ export class SimulatedDisk {
         const [then, now] = [folder.durable.get(name), folder.entries.get(name)];
         const kept = then === now || random.uniform() < 0.5 ? now : then;
         if (kept === undefined) continue;
-        // A folder must be in only one place: the synced one if there is one.
+        // After a crash, a moved folder must be in only one of its two places: in the synced one if one was synced.
         if (kept.kind === "folder" && (seen.has(kept) || (then !== now && settled.has(kept)))) continue;
         entries.set(name, kept);
         const isNew = !seen.has(kept);

@@ -86,7 +86,9 @@ export class GroupPieces {
     return { pieces, isComplete: false };
   }
 
-  /** Returns the next piece of the text, which may begin another group; null if there are no more pieces. */
+  /**
+   * Returns the next piece of the text; null if there are no more pieces. The piece may be the first of the next group.
+   */
   async takePiece(): Promise<{ readonly piece: Bytes; readonly isLast: boolean } | null> {
     const { done, value } = await this.#parts.next();
     if (done === true) return null;

@@ -30,7 +30,7 @@ export interface ChatScript {
   refusal: Error | null;
   /** Error thrown after the first delta; null for none. */
   failure: Error | null;
-  /** A request waits for this promise before its completion has a header. */
+  /** Each request waits for this promise before it returns the header of its completion. */
   opens: Promise<void>;
   /** If true, the answer stops after its first delta and waits until the signal aborts. */
   hangs: boolean;

@@ -78,7 +78,7 @@ export function field<
 /**
  * Returns the keywords that document the schema. `x-default` and `x-range` describe a default or a range that the
  * schema cannot express.
- * - `x-refused` marks fields that are refused if they ask for anything.
+ * - `x-refused` marks fields that are refused if their value would have an effect.
  * - `x-engine-feature` marks fields that some engines do not support.
  */
 function keywordsOf(row: FieldRow, reads: Reads): object {

@@ -4,7 +4,7 @@ import { Type } from "typebox";
 import type { Embeddings } from "../../../base/domain/text/embedding.ts";
 import { type BodyForm, readForm } from "../body.ts";
 import { omitUndefined } from "../chat/shared-fields.ts";
-import { embeddingSchema, readEmbedding, type ReadEmbedding } from "../embeddings/embedding-request.ts";
+import { readEmbedding, type ReadEmbedding } from "../embeddings/embedding-request.ts";
 import { vectorText } from "../embeddings/embedding-response.ts";
 import { field, schemaOf, type ValuesOf } from "../fields/field.ts";
 import { relocate } from "../field-paths.ts";
@@ -35,10 +35,11 @@ const embedFields = {
       example: ["Why is the sky blue?"],
     },
   ),
-  dimensions: field("read", embeddingSchema.properties.dimensions, {
+  dimensions: field("read", nullable(Type.Integer({ minimum: 0 })), {
     about:
-      "Number of dimensions to return: each embedding is cut to this many leading values and rescaled to length 1.",
+      "Number of dimensions to return: each embedding is cut to this many leading values and rescaled to length 1. 0 returns all.",
     otherwise: "all",
+    range: "at most the model's width",
     example: 64,
   }),
   truncate: field(null, nullable(Type.Boolean()), {

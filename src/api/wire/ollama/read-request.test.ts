@@ -7,6 +7,8 @@ import { parseExactBody } from "../../../base/validation/json-body.ts";
 import { bodyLimits, httpSettings } from "../../http/settings.ts";
 import { readChatRequest } from "../chat/read-chat-request.ts";
 import { readCompletion } from "../completions/read-completion.ts";
+import { readEmbedding } from "../embeddings/embedding-request.ts";
+import { readOllamaEmbed } from "./embed.ts";
 import { readOllamaChat, readOllamaGenerate } from "./read-request.ts";
 
 const limits = bodyLimits(httpSettings.with());
@@ -217,4 +219,12 @@ test("reports faults at the paths and under the names that were sent", () => {
   ]);
   const { fieldPaths } = readOllamaGenerate({ prompt: "a", system: "b" }, limits);
   assert.deepEqual(fieldPaths["stopping.maxTokens"], ["body", "options", "num_predict"]);
+});
+
+test("reads dimensions of embeddings like OpenAI's, and 0 as all of them", () => {
+  const read = (body: object) => readOllamaEmbed({ model: "m", input: "a", ...body }).request;
+  const openai = (body: object) => readEmbedding({ model: "m", input: "a", ...body }).request;
+  assert.deepEqual(read({ dimensions: 8 }).dimensions, openai({ dimensions: 8 }).dimensions);
+  assert.deepEqual(read({ dimensions: 0 }).dimensions, openai({}).dimensions);
+  assert.throws(() => read({ dimensions: -1 }), ServiceError);
 });

@@ -82,7 +82,7 @@ function addAddCommand(rules: Command): void {
       rules
         .command("add <project> [name]")
         .description(
-          "Add a reward rule. Give it as `project/name`, or as two arguments. With --train, the rule trains a model automatically as feedback arrives; with --rollouts too, as rollouts are finished.",
+          "Add a reward rule. Give it as `project/name`, or as two arguments. With --train, the rule trains a model automatically as feedback arrives, or with --rollouts, as rollouts are finished.",
         ),
     ),
   )

@@ -6,7 +6,7 @@ import { trajectoryGroup } from "../training/again.ts";
 type Groups = NonNullable<BodyOf<"POST /v1/preview/training-jobs">["trajectory_groups"]>;
 
 /**
- * Returns a group for each group that has selected trajectories.
+ * Returns the selected trajectories in their original groups, without groups that have no selected trajectory.
  *
  * @throws Error if a trajectory is so large that the server sent only a part of it
  */

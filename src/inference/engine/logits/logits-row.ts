@@ -10,7 +10,7 @@ export interface RowOptions {
   readonly random: Random;
 }
 
-/** Logits that may still be drawn, in the order of their token ids. */
+/** Logits of the tokens that may still be drawn, in the order of their token ids. */
 export interface ScoresLeft {
   readonly logits: Float32Array;
   /** Token id of each logit, by its index; null if the index is the id. */
@@ -67,7 +67,7 @@ export class LogitsRow {
     this.max = left.logits[index];
   }
 
-  /** Logits that may still be drawn. */
+  /** Logits of the tokens that may still be drawn. */
   get logits(): Float32Array {
     return this.#left.logits;
   }

@@ -229,8 +229,8 @@ export class Automaton {
   }
 
   /**
-   * True if the shortest completion of the digits to a multiple also matches the rest of the conjunction. Without this
-   * check the search would visit most remainders first.
+   * True if the fewest digits that complete the number to a multiple of the divisor also match the rest of the
+   * conjunction. Without this check, the search would visit most remainders before it finds a match.
    */
   #matchesCompletion(expression: Expression): boolean {
     const { expressions } = this;

@@ -22,7 +22,7 @@ import { ggufParts, readGguf } from "./gguf-file.ts";
 import { ggufTokenizer } from "./gguf-tokenizer.ts";
 import { GgufMetadata } from "./metadata.ts";
 
-/** Name of the pointer in the derived folder; see {@link Pointer}. */
+/** Name of the file that contains the {@link Pointer}, in the folder that is derived from a GGUF file. */
 const pointerName = "model.gguf.json";
 
 interface Pointer {

@@ -20,7 +20,7 @@ import { createJob, readFeedbackSelection } from "./feedback-selection.ts";
 
 export function feedbackJobRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
   const { rewards, models } = dependencies;
-  // These requests read stored data, so they take a share of the read budget, like requests for a page.
+  // These requests read stored data, so they take a share of the read budget, like requests for a page of a list.
   const on = endpoints(app, { tag: "training", scheme: "bearer", options: readsPage });
   const answer = "The job's id, its training data, and the answers left out.";
   on(

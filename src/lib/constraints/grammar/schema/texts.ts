@@ -101,7 +101,7 @@ export class Texts {
     return expressions.sequence(mark, body, mark);
   }
 
-  /** Returns the texts of a number shape. */
+  /** Returns an expression that matches all texts of the numbers that a shape allows. */
   number({ isInteger, within, isShort, values }: NumberShape): Expression {
     const { expressions } = this.compilation;
     if (values !== null) return expressions.anyText(values);

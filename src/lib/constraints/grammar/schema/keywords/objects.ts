@@ -107,7 +107,7 @@ function distinct(declared: readonly Declared[]): readonly Declared[] {
   return [...new Map(declared.map((one) => [one.name, one])).values()];
 }
 
-/** Returns the objects that have properties with these names, without other requirements. */
+/** Returns the shape of all objects that have properties with these names. The shape has no other requirements. */
 export function requiring(context: KeywordContext, names: readonly string[]): ObjectShape {
   const declared = names.map((name) => ({ name, goal: anyValue, isRequired: true }));
   return { ...anyObject(context.texts.anyBody), declared: distinct(declared) };
