@@ -1,4 +1,5 @@
 // View of the trained models, page by page, with the rewards of their newest versions.
+import { useState } from "preact/hooks";
 import type { ModelObject, TrainingJob } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { Empty } from "../components/empty.tsx";
@@ -15,6 +16,7 @@ import type { DataColumn } from "../components/tables/data-table.tsx";
 import { useSelection } from "../components/tables/selection.tsx";
 import { jobsChanged } from "../live.ts";
 import { addressOf, place } from "../router.ts";
+import { NewModel } from "../training/new-model.tsx";
 import { useLoaded } from "../use-loaded.ts";
 import { rewardsByModel } from "./model-rewards.ts";
 
@@ -35,6 +37,7 @@ export function Models({ hone }: { readonly hone: Hone }) {
     [hone, jobsChanged.value],
   );
   const rewards = rewardsByModel(jobs.value ?? []);
+  const [isNew, setIsNew] = useState(false);
   const selection = useSelection<ModelObject>(({ id }) => id);
   const remove = async (models: readonly ModelObject[]): Promise<void> => {
     for (const { id } of models) await hone.models.delete(id);
@@ -45,7 +48,14 @@ export function Models({ hone }: { readonly hone: Hone }) {
     <View
       title="Models"
       lead="Models that were registered for training, the newest first."
-      actions={<SavedViews />}
+      actions={
+        <>
+          <SavedViews />
+          <button type="button" class="primary" onClick={() => setIsNew(true)}>
+            <Icon of="plus" /> New model
+          </button>
+        </>
+      }
     >
       <DataList
         loaded={loaded}
@@ -66,6 +76,7 @@ export function Models({ hone }: { readonly hone: Hone }) {
         )}
         none={() => <NoModels />}
       />
+      {isNew && <NewModel hone={hone} onClose={() => setIsNew(false)} />}
     </View>
   );
 }
@@ -129,8 +140,9 @@ function NoModels() {
       title="No trained models yet"
       commands={[`npx hone demo --url ${location.origin}`, "npx hone init my-agent"]}
     >
-      Registering a model costs nothing: it starts with the weights of its base model. The demo registers one
-      and trains it; <code>hone init</code> writes a project with a reward of your own.
+      Registering a model costs nothing: it starts with the weights of its base model. Register one with{" "}
+      <em>New model</em>. The demo registers one and trains it; <code>hone init</code> writes a project with a
+      reward of your own.
     </Empty>
   );
 }

@@ -16,15 +16,27 @@ export function useProjects(hone: Hone): Loaded<readonly string[]> {
 export function ProjectField({
   projects,
   value,
+  isRequired = false,
+  onChange,
 }: {
   readonly projects: readonly string[];
   readonly value: string;
+  readonly isRequired?: boolean;
+  readonly onChange?: (project: string) => void;
 }) {
   return (
     <>
       <label>
         Project
-        <input name="project" list="projects" key={value} defaultValue={value} placeholder="entity/project" />
+        <input
+          name="project"
+          list="projects"
+          key={value}
+          defaultValue={value}
+          placeholder="entity/project"
+          required={isRequired}
+          onChange={(event) => onChange?.(event.currentTarget.value.trim())}
+        />
       </label>
       <datalist id="projects">
         {projects.map((name) => (
