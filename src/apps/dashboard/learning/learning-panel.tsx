@@ -4,6 +4,7 @@ import type { Hone } from "../../client/hone.ts";
 import { HoneError } from "../../client/hone-error.ts";
 import { Shown, When, WideTable } from "../components/shown.tsx";
 import { useLoaded } from "../use-loaded.ts";
+import { LearningSwitch } from "./learning-switch.tsx";
 
 const everyMs = 10_000;
 
@@ -16,6 +17,7 @@ export function LearningPanel({ hone, id }: { readonly hone: Hone; readonly id: 
         {({ learning, cycles }) => (
           <>
             <p>{learning === null ? "Off." : `On; ${learning.status}: ${learning.explanation}`}</p>
+            <LearningSwitch hone={hone} id={id} isOn={learning !== null} onChange={loaded.reload} />
             {learning !== null && learning.fault !== null && <p class="failure">{learning.fault}</p>}
             {cycles.length > 0 && <Cycles cycles={cycles} />}
           </>
