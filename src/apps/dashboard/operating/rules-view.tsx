@@ -1,12 +1,15 @@
 // View of the reward rules: their terms, and the state of those that create jobs automatically.
+import { useState } from "preact/hooks";
 import type { RewardRule } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { Empty } from "../components/empty.tsx";
 import { Failure } from "../components/forms/failure.tsx";
+import { Icon } from "../components/icon.tsx";
 import { listed, PagedTable } from "../components/paged-table.tsx";
 import { State, View, When } from "../components/shown.tsx";
 import { useAction } from "../components/forms/use-action.ts";
-import { addressOf, place } from "../router.ts";
+import { addressOf, place, replaceQuery } from "../router.ts";
+import { NewRule } from "../rules/new-rule.tsx";
 import { useLoaded } from "../use-loaded.ts";
 import { termText } from "./term-text.ts";
 
@@ -21,10 +24,21 @@ export function RulesView({ hone }: { readonly hone: Hone }) {
     [hone, after],
     everyMs,
   );
+  const [isNew, setIsNew] = useState(place.value.query.has("new"));
+  const close = (): void => {
+    setIsNew(false);
+    replaceQuery((query) => ["new", "annotation", "rewards"].forEach((name) => query.delete(name)));
+    loaded.reload();
+  };
   return (
     <View
       title="Reward rules"
       lead="Rules turn feedback into rewards. Automatic rules also create training jobs."
+      actions={
+        <button type="button" class="primary" onClick={() => setIsNew(true)}>
+          <Icon of="plus" /> New rule
+        </button>
+      }
     >
       <PagedTable
         loaded={loaded}
@@ -62,6 +76,7 @@ export function RulesView({ hone }: { readonly hone: Hone }) {
           </tr>
         )}
       </PagedTable>
+      {isNew && <NewRule hone={hone} onClose={close} />}
     </View>
   );
 }
@@ -73,7 +88,8 @@ function NoRules() {
       title="No reward rules yet"
       commands={[`npx hone rules add my-project thumbs --reactions 👍=1,👎=0 --url ${location.origin}`]}
     >
-      A rule says how much a thumb, a score or an answer in a queue is worth.
+      A rule says how much a thumb, a score or an answer in a queue is worth. Create one with{" "}
+      <em>New rule</em>, or with a command.
     </Empty>
   );
 }

@@ -4,9 +4,10 @@ import type { FeedbackJob, ModelObject } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { shortNumber } from "../components/numbers.ts";
 import { Facts, Shown, WideTable } from "../components/shown.tsx";
-import { addressOf } from "../router.ts";
+import { addressOf, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
 import { JobForm, type Settings } from "./job-form.tsx";
+import { UnreadFeedback } from "./unread-feedback.tsx";
 
 /** Rule of the form if the user chooses no stored rule. */
 const thumbs = { terms: [{ kind: "reaction", rewards: { "👍": 1, "👎": 0 } }] } as const;
@@ -17,7 +18,7 @@ export function FromFeedback({ hone, modelId }: { readonly hone: Hone; readonly 
 }
 
 function FeedbackForm({ hone, model }: { readonly hone: Hone; readonly model: ModelObject }) {
-  const [ruleId, setRuleId] = useState("");
+  const [ruleId, setRuleId] = useState(place.value.query.get("rule") ?? "");
   const { entity, project } = model;
   const rules = useLoaded(
     async (signal) => (await hone.rules.list({ entity, project, limit: 100 }, { signal }).first()).data,
@@ -28,6 +29,7 @@ function FeedbackForm({ hone, model }: { readonly hone: Hone; readonly model: Mo
     (signal) => hone.jobs.createFromFeedback({ ...choice, dry_run: true }, { signal }),
     [hone, model.id, ruleId],
   );
+  const terms = ruleId === "" ? thumbs.terms : rules.value?.find(({ id }) => id === ruleId)?.terms;
   const create = async (settings: Settings): Promise<string> => {
     const { id } = await hone.jobs.createFromFeedback({ ...choice, experimental_config: settings });
     if (id === null) throw new Error("There is no new feedback to train on.");
@@ -38,7 +40,14 @@ function FeedbackForm({ hone, model }: { readonly hone: Hone; readonly model: Mo
       of="rl"
       isReady={(preview.value?.counts.groups ?? 0) > 0}
       create={create}
-      preview={<Shown loaded={preview}>{(job) => <Preview of={job} />}</Shown>}
+      preview={
+        <>
+          <Shown loaded={preview}>{(job) => <Preview of={job} />}</Shown>
+          {preview.value?.counts.groups === 0 && terms !== undefined && (
+            <UnreadFeedback hone={hone} project={`${entity}/${project}`} terms={terms} />
+          )}
+        </>
+      }
     >
       <p>
         Trains{" "}
