@@ -1,4 +1,5 @@
-// Tests annotation queues in a real browser: finding a queue, and judging a model's answers using only the keyboard.
+// Tests annotation queues in a real browser: making and finding a queue, judging a model's
+// answers using only the keyboard, and training on the answers.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Hone } from "../../src/apps/client/hone.ts";
@@ -116,5 +117,56 @@ test(
       assert.equal(overflow, 0, `fits a width of ${width}`);
       await seen.close();
     }
+  },
+);
+
+test(
+  "a user registers a model, has its answers judged in a new queue, and makes a rule of the judgements",
+  inBrowser,
+  async () => {
+    const { page, close } = await openPage(ofPage(), { at: "#/models" });
+    await page.getByRole("button", { name: "New model" }).click();
+    await page.getByLabel("Project").fill("local/new");
+    await page.getByLabel("Name", { exact: true }).fill("agent");
+    await page.getByRole("button", { name: "Create" }).click();
+    page.once("dialog", (dialog) => void dialog.accept());
+    await page.getByRole("button", { name: "Turn on" }).click();
+    await page.getByText(/^On; /).waitFor();
+    const modelId = new URL(page.url()).hash.split("/").at(-1) ?? "";
+    const hone = new Hone({ baseUrl: ofPage().url, apiKey: ofPage().apiKey });
+    const messages = [{ role: "user", content: "Where is Oslo?" }];
+    await hone.chat.create({ model: modelId, max_tokens: 4, messages });
+
+    await page.goto(`${ofPage().url}/#/queues?project=local/new`);
+    await page.getByRole("button", { name: "New queue" }).click();
+    await page.getByLabel("Name", { exact: true }).fill("tone");
+    await page.getByLabel("Short name").fill("tone");
+    await page.getByRole("group", { name: "Question 1" }).getByRole("combobox").selectOption("choices");
+    await page.getByRole("textbox", { name: "Choices" }).fill("kind, rude");
+    assert.deepEqual(await seriousFaults(page), []);
+    await page.getByRole("button", { name: "Create" }).click();
+    await page.getByLabel("Add the recorded answers of").selectOption(modelId);
+    await page.getByRole("button", { name: "Add", exact: true }).click();
+    await page.getByText("1 added").waitFor();
+    await page.getByRole("link", { name: "Annotate" }).click();
+    await page.getByRole("heading", { name: "tone", level: 2 }).waitFor();
+    await page.keyboard.press("1");
+    await page.getByRole("link", { name: "Items and answers" }).waitFor();
+    const finished = page.url();
+
+    await page.goto(`${ofPage().url}/#/train?feedback=${modelId}`);
+    await page.getByText("This reward does not read 1 record of the project: annotation.tone (1).").waitFor();
+    await page.goto(finished);
+    await page.getByRole("link", { name: "Train on the answers with a reward rule" }).click();
+    await page.getByLabel("Model to train").selectOption(modelId);
+    assert.deepEqual(await seriousFaults(page), []);
+    await page.getByRole("button", { name: "Create" }).click();
+    await page.getByRole("heading", { name: "Data of the job" }).waitFor();
+    const [rule] = await hone.rules.list().all();
+    assert.deepEqual(
+      rule?.terms.map(({ name, rewards }) => ({ name, rewards })),
+      [{ name: "tone", rewards: { kind: 1, rude: 0 } }],
+    );
+    await close();
   },
 );

@@ -10,6 +10,7 @@ import { addressOf, place } from "../router.ts";
 import { type Shortcut, useShortcuts } from "../shortcuts.tsx";
 import { useLoaded } from "../use-loaded.ts";
 import { useSession } from "./use-session.ts";
+import { Finished } from "./finished.tsx";
 import { QueueItem } from "./queue-item.tsx";
 
 type Run = (work: (session: AnnotationSession) => Promise<void>) => void;
@@ -88,6 +89,7 @@ function Session({
               ? "No items left."
               : "Other annotators are working on the last items. An item appears here if they release it."}
           </p>
+          {remaining.open === 0 && <Finished queue={queue} />}
           <p>{undo}</p>
         </>
       ) : (

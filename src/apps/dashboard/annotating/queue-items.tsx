@@ -10,6 +10,7 @@ import type { DataColumn } from "../components/tables/data-table.tsx";
 import { callOf } from "../feedback-list/feedback-query.ts";
 import { addressOf, go, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
+import { AddAnswers } from "./add-answers.tsx";
 
 /** Number of items of a page. */
 const pageSize = 50;
@@ -53,6 +54,7 @@ export function QueueItems({ hone, queueId }: { readonly hone: Hone; readonly qu
         <a href={addressOf("queues", [queueId], { project: project ?? "", as: as ?? "" })}>Annotate</a>
         <a href={addressOf("queues", [], { project: project ?? "", as: as ?? "" })}>All queues</a>
       </nav>
+      <AddAnswers hone={hone} queue={name} onAdded={loaded.reload} />
       <Failure of={failure} />
       <DataList
         loaded={loaded}
@@ -60,7 +62,9 @@ export function QueueItems({ hone, queueId }: { readonly hone: Hone; readonly qu
         columns={columns}
         idOf={({ item }) => item.id}
         filters={{ project: project ?? "", as: as ?? "" }}
-        none={() => "This queue has no items."}
+        none={() =>
+          "This queue has no items yet. Add the recorded answers of a model, or select conversations in the list of conversations."
+        }
       />
     </View>
   );

@@ -1,13 +1,16 @@
 // View of a project's annotation queues and their progress.
+import { useState } from "preact/hooks";
 import type { AnnotationQueue, AnnotationQueueStats } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { Empty } from "../components/empty.tsx";
 import { textIn } from "../components/forms/form-values.ts";
 import { ProjectField, useProjects } from "../components/forms/projects.tsx";
+import { Icon } from "../components/icon.tsx";
 import { shortId } from "../components/short-id.ts";
 import { Shown, View, WideTable } from "../components/shown.tsx";
 import { addressOf, go, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
+import { NewQueue } from "./new-queue.tsx";
 
 const everyMs = 5000;
 /** Maximum number of queues that the view shows. */
@@ -28,8 +31,16 @@ export function Queues({ hone }: { readonly hone: Hone }) {
     [hone, project],
     everyMs,
   );
+  const [isNew, setIsNew] = useState(false);
   return (
-    <View title="Annotation queues">
+    <View
+      title="Annotation queues"
+      actions={
+        <button type="button" class="primary" onClick={() => setIsNew(true)}>
+          <Icon of="plus" /> New queue
+        </button>
+      }
+    >
       <form
         class="filters"
         key={`${project} ${as}`}
@@ -59,6 +70,17 @@ export function Queues({ hone }: { readonly hone: Hone }) {
           )
         }
       </Shown>
+      {isNew && (
+        <NewQueue
+          hone={hone}
+          projects={projects.value ?? []}
+          project={project}
+          onClose={() => setIsNew(false)}
+          onMade={(made) =>
+            go(addressOf("queues", [made.queue_id, "items"], { project: made.project_id, as }))
+          }
+        />
+      )}
     </View>
   );
 }

@@ -1,0 +1,56 @@
+// Form that adds the recorded answers of a model to a queue.
+import { useState } from "preact/hooks";
+import type { Hone } from "../../client/hone.ts";
+import { Failure } from "../components/forms/failure.tsx";
+import { textIn } from "../components/forms/form-values.ts";
+import { ProjectModels } from "../components/forms/project-models.tsx";
+import { useAction } from "../components/forms/use-action.ts";
+
+export function AddAnswers({
+  hone,
+  queue,
+  onAdded,
+}: {
+  readonly hone: Hone;
+  readonly queue: { readonly project_id: string; readonly queue_id: string };
+  readonly onAdded: () => void;
+}) {
+  const { isBusy, failure, run } = useAction();
+  const [done, setDone] = useState("");
+  const add = async (model_id: string): Promise<void> => {
+    setDone("");
+    const { added_count: count, duplicates } = await hone.queues.add(queue, { completions: { model_id } });
+    setDone(addedText(count, duplicates));
+    onAdded();
+  };
+  return (
+    <>
+      <form
+        class="filters"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const model = textIn(event.currentTarget, "model");
+          run(() => add(model));
+        }}
+      >
+        <ProjectModels
+          hone={hone}
+          project={queue.project_id}
+          label="Add the recorded answers of"
+          none="choose a model …"
+          isRequired
+        />
+        <button type="submit" disabled={isBusy}>
+          Add
+        </button>
+        {done !== "" && <span role="status">{done}</span>}
+      </form>
+      <Failure of={failure} />
+    </>
+  );
+}
+
+function addedText(count: number, duplicates: number): string {
+  if (count + duplicates === 0) return "The model has no recorded answers.";
+  return `${count} added${duplicates === 0 ? "" : `, ${duplicates} were in the queue`}`;
+}
