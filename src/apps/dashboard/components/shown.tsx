@@ -4,7 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Loaded } from "../use-loaded.ts";
 import { Skeleton } from "./skeleton.tsx";
 
-export { When } from "./when.tsx";
+export { When } from "./times/when.tsx";
 
 /** A view with a title. The title receives the focus when the view opens, so that a screen reader announces it. */
 export function View({
