@@ -1,7 +1,14 @@
 // Shows an answer's tokens, coloured by probability, and the details of the token that the pointer or the arrow keys
 // select. However many tokens it has, the text is a single tab stop.
 import { useId, useState } from "preact/hooks";
-import { levelBounds, meanLogprob, probabilityText, type ShownToken, visibleText } from "./tokens.ts";
+import {
+  drawnText,
+  levelBounds,
+  meanLogprob,
+  probabilityText,
+  type ShownToken,
+  visibleText,
+} from "./tokens.ts";
 
 /** Maximum number of tokens that are drawn before the user asks for all. */
 const drawnMax = 4000;
@@ -17,6 +24,7 @@ export function TokenText({
   const [current, setCurrent] = useState<number | null>(null);
   const [drawnCount, setDrawnCount] = useState(drawnMax);
   const drawn = tokens.slice(0, drawnCount);
+  const textAt = (token: ShownToken, index: number): string => drawnText(token, index === tokens.length - 1);
   const move = (event: KeyboardEvent): void => {
     const next = nextIndex(event.key, current ?? -1, drawn.length);
     if (next === null) return;
@@ -45,11 +53,11 @@ export function TokenText({
             id={`${id}-${index}`}
             role="option"
             aria-selected={index === current}
-            aria-label={`${visibleText(token.text)} ${probabilityText(token.logprob)}`}
+            aria-label={`${visibleText(textAt(token, index))} ${probabilityText(token.logprob)}`}
             class={classOf(token, index === current)}
             data-index={index}
           >
-            {token.text}
+            {textAt(token, index)}
           </span>
         ))}
       </div>
@@ -83,7 +91,8 @@ function TokenDetail({
       <span class="muted">
         {index + 1} of {tokens.length}
       </span>{" "}
-      <code>{visibleText(token.text)}</code> <strong>{probabilityText(token.logprob)}</strong>
+      <code>{visibleText(drawnText(token, index === tokens.length - 1))}</code>{" "}
+      <strong>{probabilityText(token.logprob)}</strong>
       {token.alternatives.length > 0 && <span class="muted"> alternatives </span>}
       {token.alternatives.map(({ text, logprob }, place) => (
         <span key={place} class="alternative">
@@ -109,8 +118,8 @@ export function LevelLegend() {
   );
 }
 
-function classOf({ level }: ShownToken, isCurrent: boolean): string {
-  return `token${level === null ? "" : ` level-${level}`}${isCurrent ? " current" : ""}`;
+function classOf({ level, isTextless: hasNone }: ShownToken, isCurrent: boolean): string {
+  return `token${hasNone ? " textless" : ""}${level === null ? "" : ` level-${level}`}${isCurrent ? " current" : ""}`;
 }
 
 function indexAt({ target }: Event): number | null {

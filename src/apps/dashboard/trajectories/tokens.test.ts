@@ -1,7 +1,15 @@
 // Tests of the displayed tokens: characters of several tokens, probability levels, and formatted numbers.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { levelBounds, levelOf, meanLogprob, probabilityText, shownTokens, visibleText } from "./tokens.ts";
+import {
+  drawnText,
+  levelBounds,
+  levelOf,
+  meanLogprob,
+  probabilityText,
+  shownTokens,
+  visibleText,
+} from "./tokens.ts";
 
 const bytesOf = (text: string): readonly number[] => [...new TextEncoder().encode(text)];
 
@@ -21,9 +29,24 @@ test("shows a token without bytes as its text, or as its id", () => {
     { token: "token_id:42", bytes: null },
   ]);
   assert.deepEqual(tokens, [
-    { text: " yes", logprob: -0.1, level: 0, alternatives: [{ text: "no", logprob: -3 }] },
-    { text: "⟨42⟩", logprob: null, level: null, alternatives: [] },
+    { text: " yes", isTextless: false, logprob: -0.1, level: 0, alternatives: [{ text: "no", logprob: -3 }] },
+    { text: "⟨42⟩", isTextless: false, logprob: null, level: null, alternatives: [] },
   ]);
+});
+
+test("shows a mark for a token without text, but not for a part of a character", () => {
+  const bytes = bytesOf("👍");
+  const tokens = shownTokens([
+    { token: "", bytes: [] },
+    { token: "?", bytes: bytes.slice(0, 2), top_logprobs: [{ token: "", bytes: [] }] },
+    { token: "?", bytes: bytes.slice(2) },
+    { token: "", logprob: -6.6 },
+  ]);
+  assert.deepEqual(
+    tokens.map((token, index) => drawnText(token, index === tokens.length - 1)),
+    ["⟨no text⟩", "", "👍", "⟨end⟩"],
+  );
+  assert.equal(tokens[1]?.alternatives[0]?.text, "⟨no text⟩");
 });
 
 test("includes each level's lower bound in the level", () => {

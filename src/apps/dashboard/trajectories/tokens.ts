@@ -11,12 +11,17 @@ export interface TokenBody {
 export interface ShownToken {
   /** Text of the token; empty if it ends within a character, which the next tokens complete. */
   readonly text: string;
+  /** True for a token that adds no text, such as the token that ends the turn. */
+  readonly isTextless: boolean;
   /** Natural log-probability; null if unknown. */
   readonly logprob: number | null;
   readonly level: number | null;
   /** Alternatives, most probable first. */
   readonly alternatives: readonly { readonly text: string; readonly logprob: number | null }[];
 }
+
+/** Shown in place of the text of a token that has none. */
+const noText = "⟨no text⟩";
 
 /** Lower bounds of the probability levels; the last level is below all of them. */
 export const levelBounds = [0.9, 0.7, 0.5, 0.3, 0.1, 0.03, 0.01] as const;
@@ -38,6 +43,7 @@ export class TokenReader {
       text: Array.isArray(body.bytes)
         ? this.#decoder.decode(Uint8Array.from(body.bytes), { stream: true })
         : textWithoutBytes(body.token),
+      isTextless: isTextless(body),
       logprob,
       level: logprob === null ? null : levelOf(logprob),
       alternatives: (body.top_logprobs ?? []).map(alternativeOf),
@@ -52,16 +58,28 @@ export function shownTokens(content: readonly TokenBody[]): readonly ShownToken[
 }
 
 function alternativeOf(body: TokenBody): ShownToken["alternatives"][number] {
-  const text = Array.isArray(body.bytes)
-    ? new TextDecoder().decode(Uint8Array.from(body.bytes))
-    : textWithoutBytes(body.token);
+  const text = isTextless(body)
+    ? noText
+    : Array.isArray(body.bytes)
+      ? new TextDecoder().decode(Uint8Array.from(body.bytes))
+      : textWithoutBytes(body.token);
   return { text, logprob: typeof body.logprob === "number" ? body.logprob : null };
+}
+
+function isTextless({ token, bytes }: TokenBody): boolean {
+  return Array.isArray(bytes) ? bytes.length === 0 : token === "";
 }
 
 /** With `return_tokens_as_token_ids`, the API sends `token_id:<id>` in place of the text. */
 function textWithoutBytes(token: string): string {
   const id = /^token_id:(\d+)$/.exec(token);
   return id === null ? token : `⟨${id[1]}⟩`;
+}
+
+/** Returns the text that stands for a token; a mark for a token without text, which would be invisible. */
+export function drawnText({ text, isTextless: hasNone }: ShownToken, isLast: boolean): string {
+  if (!hasNone) return text;
+  return isLast ? "⟨end⟩" : noText;
 }
 
 /** Returns a token's text on one line, with visible characters in place of whitespace. */

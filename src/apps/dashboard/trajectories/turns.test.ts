@@ -30,7 +30,7 @@ test("lists messages, answers with tokens, tool calls and tool results in order"
       toolCalls: [{ id: "c1", name: "find", argumentsText: '{\n  "city": "Oslo"\n}' }],
       toolCallId: null,
       finishReason: "tool_calls",
-      tokens: [{ text: "x", logprob: -0.5, level: 2, alternatives: [] }],
+      tokens: [{ text: "x", isTextless: false, logprob: -0.5, level: 2, alternatives: [] }],
     },
     { ...plain, role: "tool", isReply: false, text: "north", toolCallId: "c1" },
   ]);
