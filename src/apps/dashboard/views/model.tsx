@@ -2,6 +2,7 @@
 import type { Checkpoint, ModelObject } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { ChartBoard } from "../charts/chart-board.tsx";
+import { DeleteVersion } from "../versions/delete-version.tsx";
 import { shortNumber } from "../components/numbers.ts";
 import { saveFile } from "../components/save-file.ts";
 import { Facts, Shown, View, When, WideTable } from "../components/shown.tsx";
@@ -45,7 +46,7 @@ export function ModelView({ hone, id }: { readonly hone: Hone; readonly id: stri
               {(steps) => (
                 <>
                   <Curves versions={steps} />
-                  <Versions hone={hone} model={value} versions={steps} />
+                  <Versions hone={hone} model={value} versions={steps} onChange={versions.reload} />
                   <LearningPanel hone={hone} id={id} />
                 </>
               )}
@@ -72,10 +73,12 @@ function Versions({
   hone,
   model,
   versions,
+  onChange,
 }: {
   readonly hone: Hone;
   readonly model: ModelObject;
   readonly versions: readonly Checkpoint[];
+  readonly onChange: () => void;
 }) {
   const rewards = rewardColumns(versions);
   const [failure, setFailure] = useState<string | null>(null);
@@ -117,6 +120,9 @@ function Versions({
             <th scope="col">trained by</th>
             <th scope="col">compare</th>
             <th scope="col">adapter</th>
+            <th scope="col">
+              <span class="hidden">actions</span>
+            </th>
           </tr>
         </thead>
         <tbody>
@@ -153,6 +159,11 @@ function Versions({
                   >
                     {savedStep === step ? "Downloading …" : "Download"}
                   </button>
+                )}
+              </td>
+              <td>
+                {step > 0 && !pinned && (
+                  <DeleteVersion hone={hone} modelId={model.id} step={step} onChange={onChange} />
                 )}
               </td>
             </tr>
