@@ -1,7 +1,7 @@
 // Table of the newest jobs in the overview.
 import type { Page, TrainingJob } from "../../client/api.ts";
-import { JobModel, JobReward } from "../components/tables/job-cells.tsx";
-import { Shown, State, When, WideTable } from "../components/shown.tsx";
+import { JobModel, JobReward, JobState } from "../components/tables/job-cells.tsx";
+import { Shown, When, WideTable } from "../components/shown.tsx";
 import { addressOf } from "../router.ts";
 import type { Loaded } from "../use-loaded.ts";
 import { ranFor } from "../views/job-list.ts";
@@ -36,7 +36,7 @@ export function RecentJobs({ jobs }: { readonly jobs: Loaded<Page<TrainingJob>> 
                     </a>
                   </td>
                   <td>
-                    <State of={job.state} />
+                    <JobState job={job} />
                   </td>
                   <td class="reward">
                     <JobReward job={job} />

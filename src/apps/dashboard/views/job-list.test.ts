@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TrainingJob } from "../../client/api.ts";
-import { jobFilters, jobRewardColumns, ranFor } from "./job-list.ts";
+import { jobFilters, jobRewardColumns, ranFor, trainedNothing, withLiveProgress } from "./job-list.ts";
 
 test("accepts only those filters of the URL that the API knows", () => {
   const of = (text: string) => jobFilters(new URLSearchParams(text));
@@ -27,4 +27,47 @@ test("shows each reward that a job has in a separate column", () => {
     { rewards: [] },
   ];
   assert.deepEqual(jobRewardColumns(jobs), ["val/reward", "data/reward"]);
+});
+
+test("recognizes a job that succeeded without training", () => {
+  const counts = {
+    groups_submitted: 2,
+    groups_trainable: 0,
+    trajectories: 4,
+    sequences: 0,
+    trainable_tokens: 0,
+    skipped: { zero_variance: 4 },
+    skipped_groups: { zero_variance: 2 },
+    steps: { count: 0, passes: 1, sequences_max: 0 },
+  };
+  const trained = { ...counts, groups_trainable: 2, steps: { count: 3, passes: 1, sequences_max: 4 } };
+  assert.ok(trainedNothing({ state: "succeeded", counts }));
+  assert.ok(!trainedNothing({ state: "succeeded", counts: trained }));
+  assert.ok(!trainedNothing({ state: "succeeded", counts: null }));
+  assert.ok(!trainedNothing({ state: "failed", counts }));
+});
+
+test("takes the progress of the live summary if it is newer", () => {
+  const progressAt = (steps: number) => ({
+    prepared: 4,
+    prepared_total: 4,
+    gradient_steps: steps,
+    gradient_steps_total: 60,
+    gradient_steps_saved: 0,
+  });
+  const job = { id: "a", phase: "training" as const, progress: progressAt(17) };
+  const live = (steps: number) => [
+    {
+      id: "a",
+      model_id: "m",
+      model: null,
+      kind: "rl" as const,
+      gradient_steps: steps,
+      gradient_steps_total: 60,
+      waiting_for: null,
+    },
+  ];
+  assert.deepEqual(withLiveProgress(job, live(44)).progress, progressAt(44));
+  assert.deepEqual(withLiveProgress(job, live(9)), job);
+  assert.deepEqual(withLiveProgress(job, []), job);
 });

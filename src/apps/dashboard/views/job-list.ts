@@ -1,5 +1,5 @@
 // Filters of the job list, and texts of its cells. Has no side effects.
-import type { TrainingJob } from "../../client/api.ts";
+import type { ServerSummary, TrainingJob } from "../../client/api.ts";
 import { filtersNamed } from "../components/filters.ts";
 import { durationText } from "../components/numbers.ts";
 import { type RewardName, rewardNames } from "./version-curves.ts";
@@ -41,6 +41,29 @@ export function jobRewardColumns(jobs: readonly Pick<TrainingJob, "rewards">[]):
   return rewardNames.filter((name) =>
     jobs.some(({ rewards }) => rewards.some(({ metric }) => metric === name)),
   );
+}
+
+/** True if a job succeeded without a single optimizer step, so that its version answers as the one before. */
+export function trainedNothing({ state, counts }: Pick<TrainingJob, "state" | "counts">): boolean {
+  return (
+    state === "succeeded" && counts !== null && (counts.groups_trainable === 0 || counts.steps?.count === 0)
+  );
+}
+
+/** Returns a job with the progress of the live summary, if the summary is newer than the job. */
+export function withLiveProgress<Job extends Pick<TrainingJob, "id" | "progress" | "phase">>(
+  job: Job,
+  running: ServerSummary["running_jobs"],
+): Job {
+  const live = running.find(({ id }) => id === job.id);
+  const { gradient_steps: steps = null, gradient_steps_total: total = null } = live ?? {};
+  const { progress, phase } = job;
+  if (steps === null || total === null || progress === null || steps <= progress.gradient_steps) return job;
+  return {
+    ...job,
+    phase: phase === "preparing" ? "training" : phase,
+    progress: { ...progress, gradient_steps: steps, gradient_steps_total: total },
+  };
 }
 
 /** Describes on one line how far a job is, why it waits, or why it failed. */

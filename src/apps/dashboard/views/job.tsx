@@ -9,14 +9,16 @@ import { Failure } from "../components/forms/failure.tsx";
 import { useAction } from "../components/forms/use-action.ts";
 import { durationText } from "../components/numbers.ts";
 import { shortId } from "../components/short-id.ts";
-import { Facts, Shown, State, View, When } from "../components/shown.tsx";
+import { Facts, Shown, View, When } from "../components/shown.tsx";
+import { JobState } from "../components/tables/job-cells.tsx";
+import { jobsChanged, summary } from "../live.ts";
 import { addressOf, go } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
 import { FeedbackBehind } from "../jobs/feedback-behind.tsx";
 import { NotTrained } from "../jobs/job-data.tsx";
 import { JobSettings } from "../jobs/job-settings-list.tsx";
 import { queueSeconds } from "../jobs/job-settings.ts";
-import { progressText } from "./job-list.ts";
+import { progressText, withLiveProgress } from "./job-list.ts";
 import { useStepCurves } from "../jobs/use-step-curves.ts";
 
 const everyMs = 1500;
@@ -29,14 +31,14 @@ export function JobView({ hone, id }: { readonly hone: Hone; readonly id: string
       setHasEnded(isFinished(job));
       return job;
     },
-    [hone, id],
+    [hone, id, jobsChanged.value],
     hasEnded ? null : everyMs,
   );
   const { curves, failure } = useStepCurves(hone, id);
   return (
     <View
       title={`Job ${shortId(id)}`}
-      state={loaded.value !== null && <State of={loaded.value.state} />}
+      state={loaded.value !== null && <JobState job={loaded.value} />}
       actions={
         loaded.value !== null &&
         isFinished(loaded.value) && (
@@ -61,7 +63,7 @@ export function JobView({ hone, id }: { readonly hone: Hone; readonly id: string
                 ...earlierJobs(job),
               ]}
             />
-            <Progress job={job} />
+            <Progress job={withLiveProgress(job, summary.value?.running_jobs ?? [])} />
             <Actions hone={hone} job={job} onChange={loaded.reload} />
             {job.warnings.map((warning) => (
               <p key={warning} class="warning">

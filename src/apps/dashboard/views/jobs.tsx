@@ -5,12 +5,12 @@ import { jobItems } from "../../client/job-items.ts";
 import { Empty } from "../components/empty.tsx";
 import { FilterChoice, FilterForm, FilterText } from "../components/filter-form.tsx";
 import { filledIn } from "../components/filters.ts";
-import { JobModel, JobReward } from "../components/tables/job-cells.tsx";
+import { JobModel, JobReward, JobState } from "../components/tables/job-cells.tsx";
 import { Icon } from "../components/icon.tsx";
 import { listed } from "../components/paged-table.tsx";
 import { SavedViews } from "../components/menus/saved-views-menu.tsx";
 import { shortId } from "../components/short-id.ts";
-import { State, View, When } from "../components/shown.tsx";
+import { View, When } from "../components/shown.tsx";
 import { DataList } from "../components/tables/data-list.tsx";
 import type { DataColumn } from "../components/tables/data-table.tsx";
 import { useSelection } from "../components/tables/selection.tsx";
@@ -112,7 +112,7 @@ function jobColumns(jobs: readonly TrainingJob[]): readonly DataColumn<TrainingJ
       sort: ({ state }) => state,
       cell: (job) => (
         <>
-          <State of={job.state} />
+          <JobState job={job} />
           <Progress job={job} />
         </>
       ),

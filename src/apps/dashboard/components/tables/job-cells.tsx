@@ -2,7 +2,9 @@
 import type { TrainingJob } from "../../../client/api.ts";
 import { shortId } from "../short-id.ts";
 import { shortNumber } from "../numbers.ts";
+import { State } from "../shown.tsx";
 import { Delta } from "../sparkline.tsx";
+import { trainedNothing } from "../../views/job-list.ts";
 
 /** Name of the model, below its entity and project in small type; the job's short id if the model was deleted. */
 export function JobModel({ job }: { readonly job: Pick<TrainingJob, "id" | "model"> }) {
@@ -18,6 +20,11 @@ export function ModelName({ name }: { readonly name: string }) {
       {name.slice(end)}
     </>
   );
+}
+
+/** State of a job. A job that succeeded without training has a state of its own, since its version did not change. */
+export function JobState({ job }: { readonly job: TrainingJob }) {
+  return trainedNothing(job) ? <State of="untrained" says="nothing trained" /> : <State of={job.state} />;
 }
 
 /** A reward before and after the job, and the change. By default, it is the first of the job's rewards. */
