@@ -65,7 +65,7 @@ export function WebhooksView({ hone }: { readonly hone: Hone }) {
               ))}
             </td>
             <td class="how-far">
-              <State of={webhook.enabled ? "enabled" : "disabled"} />
+              <State of={stateOf(webhook)} />
               <Trouble of={webhook} />
             </td>
             <td class="number">{webhook.pending}</td>
@@ -85,6 +85,11 @@ export function WebhooksView({ hone }: { readonly hone: Hone }) {
   );
 }
 
+function stateOf({ enabled, failing_since: since }: Webhook): string {
+  if (!enabled) return "disabled";
+  return since === null ? "enabled" : "failing";
+}
+
 function NoWebhooks() {
   return (
     <Empty
@@ -102,7 +107,7 @@ function Trouble({ of: { disabled_reason: reason, failing_since: since } }: { re
   if (since === null) return null;
   return (
     <small class="progress failure">
-      failing since <When at={since} />
+      since <When at={since} />
     </small>
   );
 }

@@ -27,7 +27,7 @@ export function BaseCard({ base, children }: { readonly base: Base; readonly chi
       <h3>
         {name} <State of={isAway.value ? "unknown" : shortState} />
       </h3>
-      {reason !== undefined && <p class="failure">{reason}</p>}
+      {reason !== undefined && <p class={shortState === "unloaded" ? "muted" : "failure"}>{reason}</p>}
       <Facts
         of={[
           ["running requests", text(base.requests_running)],
