@@ -1,4 +1,5 @@
 // Projects of the models that the user can read, and a field for choosing one.
+import { useId } from "preact/hooks";
 import type { Hone } from "../../../client/hone.ts";
 import { type Loaded, useLoaded } from "../../use-loaded.ts";
 
@@ -24,13 +25,15 @@ export function ProjectField({
   readonly isRequired?: boolean;
   readonly onChange?: (project: string) => void;
 }) {
+  // The form of a new queue is open over the filter, which has the same field.
+  const id = useId();
   return (
     <>
       <label>
         Project
         <input
           name="project"
-          list="projects"
+          list={id}
           key={value}
           defaultValue={value}
           placeholder="entity/project"
@@ -38,7 +41,7 @@ export function ProjectField({
           onChange={(event) => onChange?.(event.currentTarget.value.trim())}
         />
       </label>
-      <datalist id="projects">
+      <datalist id={id}>
         {projects.map((name) => (
           <option key={name} value={name} />
         ))}
