@@ -49,9 +49,9 @@ test("a reader compares two versions prompt by prompt, and pins the better one",
     Promise.all((await rows.all()).slice(1).map((row) => row.locator("th, td").allTextContents()));
   assert.deepEqual(await textsOf(), [
     ["mean of 3 prompts", "0.5", "0.583", "+0.083"],
-    ["Where is Oslo?", "0", "1", "+1"],
-    ["Where is Rome?", "1", "0.25", "−0.75"],
-    ["Who are you?", "0.5", "0.5", "0"],
+    ["Where is Oslo?", "0 n = 1", "1 n = 1", "+1"],
+    ["Where is Rome?", "1 n = 1", "0.25 n = 1", "−0.75"],
+    ["Who are you?", "0.5 n = 1", "0.5 n = 1", "0"],
   ]);
   await page.getByRole("combobox", { name: "Order" }).selectOption("loss");
   assert.equal((await textsOf())[1]?.[0], "Where is Rome?");

@@ -54,16 +54,19 @@ export function EvaluationTable({
                   {cell === null ? (
                     "–"
                   ) : (
-                    <button
-                      type="button"
-                      class="plain"
-                      aria-pressed={opened?.prompt === prompt && opened.version === version}
-                      aria-label={`${shortNumber(cell.meanReward)}, answers of version ${version}`}
-                      title={`${cell.outlines.length} trajectories`}
-                      onClick={() => onOpen(prompt, version)}
-                    >
-                      {shortNumber(cell.meanReward)}
-                    </button>
+                    <>
+                      <button
+                        type="button"
+                        class="plain"
+                        aria-pressed={opened?.prompt === prompt && opened.version === version}
+                        aria-label={`${shortNumber(cell.meanReward)}, answers of version ${version}`}
+                        title={`Mean of n = ${cell.outlines.length} trajectories`}
+                        onClick={() => onOpen(prompt, version)}
+                      >
+                        {shortNumber(cell.meanReward)}
+                      </button>
+                      <small class="muted"> n = {cell.outlines.length}</small>
+                    </>
                   )}
                 </td>
               );
