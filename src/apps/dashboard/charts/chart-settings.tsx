@@ -21,7 +21,7 @@ export function ChartSettings({
   const { smoothing, isLog, axis, zoom, find } = state;
   const offered = axesOf(curves);
   return (
-    <form class="filters" aria-label="Charts" onSubmit={(event) => event.preventDefault()}>
+    <form class="filters chart-settings" aria-label="Charts" onSubmit={(event) => event.preventDefault()}>
       {(curves.length > flatMax || find !== "") && (
         <label>
           Find curves

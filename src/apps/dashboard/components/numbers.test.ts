@@ -3,13 +3,15 @@ import { test } from "node:test";
 import { byteText, durationText, shortNumber } from "./numbers.ts";
 
 test("shortens numbers, and shows a dash for a missing one", () => {
-  assert.deepEqual([0, 0.25, 1234.56, 0.000012345, 12345678, -0.5, NaN].map(shortNumber), [
+  assert.deepEqual([0, 0.25, 1234.56, 0.000012345, 12345678, -0.5, 0.00154, -0, NaN].map(shortNumber), [
     "0",
     "0.25",
     "1,235",
     "1.23e-5",
     "1.23e+7",
     "-0.5",
+    "0.00154",
+    "0",
     "–",
   ]);
 });

@@ -4,7 +4,9 @@
 export function shortNumber(value: number): string {
   if (!Number.isFinite(value)) return "–";
   if (value !== 0 && (Math.abs(value) < 1e-3 || Math.abs(value) >= 1e7)) return value.toExponential(2);
-  return Number(value.toPrecision(4)).toLocaleString("en");
+  // Without more digits, 0.0015 would be 0.002.
+  const maximumFractionDigits = Math.abs(value) < 0.01 ? 5 : 3;
+  return value === 0 ? "0" : Number(value.toPrecision(4)).toLocaleString("en", { maximumFractionDigits });
 }
 
 /** Formats bytes in the largest unit with a value ≥ 1. */

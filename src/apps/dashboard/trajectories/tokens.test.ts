@@ -59,6 +59,7 @@ test("includes each level's lower bound in the level", () => {
 
 test("formats a probability as logarithm and as percentage", () => {
   assert.equal(probabilityText(0), "0.000 (100.0 %)");
+  assert.equal(probabilityText(-0.0001), "0.000 (100.0 %)");
   assert.equal(probabilityText(Math.log(0.25)), "−1.386 (25.0 %)");
   assert.equal(probabilityText(Math.log(0.0314)), "−3.461 (3.14 %)");
   assert.equal(probabilityText(-9999), "−9999.000 (under 0.001 %)");

@@ -96,7 +96,8 @@ export function probabilityText(logprob: number | null): string {
 }
 
 function signed(logprob: number): string {
-  return logprob.toFixed(3).replaceAll("-", "−");
+  // Adding 0 turns a rounded -0 into 0.
+  return (Number(logprob.toFixed(3)) + 0).toFixed(3).replaceAll("-", "−");
 }
 
 /** Returns the mean of the known log-probabilities; null if none is known. */
