@@ -4,7 +4,7 @@ import type { Hone } from "../../client/hone.ts";
 import { shortNumber } from "../components/numbers.ts";
 import { shortId } from "../components/short-id.ts";
 import { Facts, Shown, View, WideTable } from "../components/shown.tsx";
-import { type GroupRow, groupRows } from "../trajectories/group-rows.ts";
+import { type GroupRow, groupRows, groupsTitle } from "../trajectories/group-rows.ts";
 import { Members } from "../trajectories/members.tsx";
 import { addressOf } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
@@ -22,7 +22,7 @@ interface JobData {
 export function JobGroups({ hone, id }: { readonly hone: Hone; readonly id: string }) {
   const loaded = useLoaded((signal) => loadGroups(hone, id, signal), [hone, id]);
   return (
-    <View title={`Groups of job ${shortId(id)}`}>
+    <View title={loaded.value === null ? `Groups of job ${shortId(id)}` : groupsTitle(loaded.value)}>
       <p class="links">
         <a href={addressOf("jobs", [id])}>Job</a>
         {loaded.value !== null && <a href={addressOf("models", [loaded.value.job.model_id])}>Model</a>}
@@ -43,8 +43,16 @@ function Groups({ job, groups, isWhole }: JobData) {
     );
   const flat = groups.filter(({ spread }) => spread === 0);
   const rewards = groups.map(({ meanReward }) => meanReward);
+  const version = job.result_step;
   return (
     <>
+      {version !== null && (
+        <p>
+          These groups are the training data of version {version}: answers of earlier versions, normally of
+          version {version - 1}. Their rewards therefore belong to <code>data/reward</code> of version{" "}
+          {version}, not to its <code>train/reward</code>.
+        </p>
+      )}
       <Facts
         of={[
           ["groups", String(groups.length)],

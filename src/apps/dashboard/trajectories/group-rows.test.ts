@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TrajectoryOutline } from "../../client/api.ts";
-import { groupRows } from "./group-rows.ts";
+import { groupRows, groupsTitle } from "./group-rows.ts";
 
 const outline = (group: number, index: number, reward: number): TrajectoryOutline => ({
   id: `${group}-${index}`,
@@ -36,4 +36,15 @@ test("orders groups and their members, and computes mean and spread of the rewar
       [1, "prompt 1", ["1-0", "1-1"], 0.75, 0.5],
     ],
   );
+});
+
+test("names the model, the version and the number of groups in the title", () => {
+  const job = { id: "0123456789", model: "e/p/poet", result_step: 2 };
+  const groups = groupRows([outline(0, 0, 1), outline(1, 0, 1)]);
+  assert.equal(groupsTitle({ job, groups }), "poet, version 2: the 2 groups of its training");
+  assert.equal(
+    groupsTitle({ job: { ...job, result_step: null }, groups: groups.slice(1) }),
+    "poet: the group of job 23456789",
+  );
+  assert.equal(groupsTitle({ job, groups: [] }), "Groups of job 23456789");
 });

@@ -1,5 +1,6 @@
 // Gathers the trajectories of a job into their groups. Has no side effects.
-import type { TrajectoryOutline } from "../../client/api.ts";
+import type { TrainingJob, TrajectoryOutline } from "../../client/api.ts";
+import { shortId } from "../components/short-id.ts";
 
 export interface GroupRow {
   readonly index: number;
@@ -29,4 +30,20 @@ export function groupRows(outlines: readonly TrajectoryOutline[]): readonly Grou
       };
     })
     .toSorted((one, other) => one.index - other.index);
+}
+
+/** Returns the title of the view of a job's groups, such as `poet, version 2: the 6 groups of its training`. */
+export function groupsTitle({
+  job: { id, model, result_step: version },
+  groups: { length: count },
+}: {
+  readonly job: Pick<TrainingJob, "id" | "model" | "result_step">;
+  readonly groups: readonly GroupRow[];
+}): string {
+  const name = model?.split("/").at(-1);
+  if (name === undefined || count === 0) return `Groups of job ${shortId(id)}`;
+  const groups = count === 1 ? "group" : `${count} groups`;
+  return version === null
+    ? `${name}: the ${groups} of job ${shortId(id)}`
+    : `${name}, version ${version}: the ${groups} of its training`;
 }
