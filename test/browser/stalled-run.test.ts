@@ -57,6 +57,15 @@ test(
     assert.deepEqual(await seriousFaults(page), []);
     assert.match(page.url(), new RegExp(`ids=${ids.join("%2C")}`));
 
+    const plot = page.locator("figure").filter({ hasText: "data/reward as numbers" }).locator(".u-over");
+    const box = await plot.boundingBox();
+    assert.ok(box);
+    // The stalled run has the lowest point, and is listed last.
+    await plot.click({ position: { x: box.width / 2, y: box.height * 0.9 } });
+    await page.getByRole("heading", { name: "stalled, version 1: the 3 groups of its training" }).waitFor();
+    await page.getByText("answers of earlier versions, normally of version 0").waitFor();
+    await page.goBack();
+
     await page.getByText("data/reward as numbers").click();
     await page.getByRole("link", { name: "1.167, details of stalled at step 1" }).click();
     await page.getByText("Most groups have equal rewards.").waitFor();

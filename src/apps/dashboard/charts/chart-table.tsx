@@ -39,7 +39,7 @@ export function ChartTable({
               <td class="number">{step}</td>
               {lines.map(({ name, colour }, index) => {
                 const value = valueAt[index]?.get(step);
-                const address = value === undefined ? null : addressOfPoint(colour, step);
+                const address = value === undefined ? null : addressOfPoint(colour, step, label);
                 const text = shortNumber(value ?? NaN);
                 return (
                   <td key={colour} class="number">

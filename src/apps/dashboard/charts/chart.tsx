@@ -4,10 +4,10 @@ import { shortNumber } from "../components/numbers.ts";
 import { go } from "../router.ts";
 import type { ChartState } from "./chart-state.ts";
 import { ChartTable } from "./chart-table.tsx";
-import { type Axis, axesOf, type Curve, type PointAddress } from "./curve.ts";
+import { type Axis, axesOf, colourCount, type Curve, type Line, type PointAddress } from "./curve.ts";
 import { Plot } from "./plot.tsx";
 import { plotData, type PlotData } from "./plot-data.ts";
-import { axisTexts, colourCount } from "./plot-options.ts";
+import { axisTexts } from "./plot-options.ts";
 import { saveCsv, savePicture } from "./save-chart.ts";
 
 export function Chart({
@@ -33,16 +33,13 @@ export function Chart({
   const isLog = state.isLog && hasPositive;
   const data = useMemo(() => plotData(curve, { axis, smoothing, isLog }), [curve, axis, smoothing, isLog]);
   const index = pointed === null || pointed >= data.xs.length ? data.xs.length - 1 : pointed;
-  const open = (at: number): void => {
-    const x = data.xs[at];
-    for (const { colour, points } of curve.lines) {
-      const point = points.find((one) => one[axis] === x);
-      const address = point === undefined ? null : addressOfPoint(colour, point.step);
-      if (address !== null) return go(address);
-    }
+  const open = (at: number, { colour, points }: Line): void => {
+    const point = points.find((one) => one[axis] === data.xs[at]);
+    const address = point === undefined ? null : addressOfPoint(colour, point.step, curve.label);
+    if (address !== null) go(address);
   };
   const isPickable = curve.lines.some(
-    ({ colour, points }) => addressOfPoint(colour, points[0]?.step ?? 0) !== null,
+    ({ colour, points }) => addressOfPoint(colour, points[0]?.step ?? 0, curve.label) !== null,
   );
   return (
     <figure class="chart">

@@ -40,16 +40,42 @@ export function axesOf(curves: readonly Curve[]): readonly Axis[] {
 
 /** A run with all its curves. */
 export interface Run {
+  readonly id: string;
   readonly name: string;
   readonly curves: readonly Curve[];
 }
 
+/** Number of different line colours; further runs reuse them. */
+export const colourCount = 8;
+
+/**
+ * Returns the colour number of each run. It depends on the id, so a run keeps its colour if the order changes. Runs
+ * whose ids select the same colour get the next free one, in the order of their ids.
+ */
+export function runColours(ids: readonly string[]): ReadonlyMap<string, number> {
+  const colours = new Map<string, number>();
+  const taken = new Set<number>();
+  for (const id of ids.toSorted()) {
+    let wanted = 0;
+    for (const letter of id) wanted = (wanted * 31 + (letter.codePointAt(0) ?? 0)) % 65_521;
+    // Each further round of the palette has other numbers, so that no two runs have the same number.
+    const round = Math.floor(taken.size / colourCount) * colourCount;
+    let colour = round + (wanted % colourCount);
+    while (taken.has(colour)) colour = round + ((colour + 1) % colourCount);
+    taken.add(colour);
+    colours.set(id, colour);
+  }
+  return colours;
+}
+
 /** Returns a curve per metric with a line for each run that has this metric, in the order of the first run. */
 export function overlaid(runs: readonly Run[]): readonly Curve[] {
+  const colours = runColours(runs.map(({ id }) => id));
   const labels = [...new Set(runs.flatMap(({ curves }) => curves.map(({ label }) => label)))];
   return labels.map((label) => ({
     label,
-    lines: runs.flatMap(({ name, curves }, colour) => {
+    lines: runs.flatMap(({ id, name, curves }) => {
+      const colour = colours.get(id) ?? 0;
       const points = curves.find((curve) => curve.label === label)?.lines[0]?.points ?? [];
       return points.length === 0 ? [] : [{ name, colour, points }];
     }),
@@ -60,5 +86,6 @@ export function overlaid(runs: readonly Run[]): readonly Curve[] {
  * Returns the address of a point's details; null if it has none.
  *
  * @param run number of the run's colour
+ * @param label name of the curve
  */
-export type PointAddress = (run: number, step: number) => string | null;
+export type PointAddress = (run: number, step: number, label: string) => string | null;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { axesOf, overlaid, type Point, singleCurve } from "./curve.ts";
-import { curveCsv, paddedRange, plotData } from "./plot-data.ts";
+import { axesOf, overlaid, runColours, type Point, singleCurve } from "./curve.ts";
+import { curveCsv, nearestLine, paddedRange, plotData } from "./plot-data.ts";
 
 const point = (step: number, value: number, tokens: number | null = null): Point => ({
   step,
@@ -10,8 +10,12 @@ const point = (step: number, value: number, tokens: number | null = null): Point
   time: null,
 });
 const curves = overlaid([
-  { name: "a", curves: [singleCurve("reward", [point(0, 1, 10), point(2, 3, 30)])] },
-  { name: "b, best", curves: [singleCurve("reward", [point(1, -2)]), singleCurve("loss", [point(1, 4)])] },
+  { id: "1", name: "a", curves: [singleCurve("reward", [point(0, 1, 10), point(2, 3, 30)])] },
+  {
+    id: "2",
+    name: "b, best",
+    curves: [singleCurve("reward", [point(1, -2)]), singleCurve("loss", [point(1, 4)])],
+  },
 ]);
 const [reward] = curves;
 const raw = { axis: "step", smoothing: 0, isLog: false } as const;
@@ -20,8 +24,8 @@ test("aligns the lines of several runs, each with its own colour", () => {
   assert.deepEqual(
     curves.map(({ label, lines }) => [label, lines.map(({ colour }) => colour)]),
     [
-      ["reward", [0, 1]],
-      ["loss", [1]],
+      ["reward", [1, 2]],
+      ["loss", [2]],
     ],
   );
   const { xs, series } = plotData(reward, raw);
@@ -33,6 +37,15 @@ test("aligns the lines of several runs, each with its own colour", () => {
       [null, -2, null],
     ],
   );
+});
+
+test("gives a run the same colour in any order, and no two runs the same number", () => {
+  const ids = Array.from({ length: 16 }, (_, index) => `run-${index * 7}`);
+  const colours = runColours(ids);
+  assert.deepEqual(runColours(ids.toReversed()), colours);
+  assert.equal(new Set(colours.values()).size, 16);
+  const first = ids.slice(0, 8).map((id) => (runColours(ids.slice(0, 8)).get(id) ?? 0) % 8);
+  assert.equal(new Set(first).size, 8);
 });
 
 test("draws raw values faintly behind smoothed ones", () => {
@@ -52,6 +65,36 @@ test("leaves out points that an axis cannot show", () => {
   assert.deepEqual(plotData(reward, { ...raw, isLog: true }).xs, [0, 2]);
   assert.deepEqual(plotData(reward, { ...raw, axis: "tokens" }).xs, [10, 30]);
   assert.deepEqual(axesOf(curves), ["step", "tokens"]);
+});
+
+test("finds the run nearest to the pointer among those with a value at the x", () => {
+  const [both] = overlaid(
+    [1, 3].map((value) => ({
+      id: String(value),
+      name: `run ${value}`,
+      curves: [singleCurve("r", [point(0, value)])],
+    })),
+  );
+  const nearest = (curve: typeof both, index: number, top: number) =>
+    nearestLine(plotData(curve, raw), index, top, (value) => 100 - 10 * value)?.name ?? null;
+  assert.equal(nearest(both, 0, 95), "run 1");
+  assert.equal(nearest(both, 0, 72), "run 3");
+  assert.equal(nearest(reward, 1, 70), "b, best");
+  assert.equal(nearest(reward, 7, 70), null);
+});
+
+test("puts a line that shares a segment with earlier lines on a layer above them", () => {
+  const layersOf = (...runs: readonly (readonly number[])[]) => {
+    const lines = runs.map((values, colour) => ({
+      name: String(colour),
+      colour,
+      points: values.map((value, step) => point(step, value)),
+    }));
+    return plotData({ label: "r", lines }, raw).series.map(({ layer }) => layer);
+  };
+  assert.deepEqual(layersOf([0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]), [0, 1, 0, 1]);
+  assert.deepEqual(layersOf([0, 0, 1], [0, 0, 1], [0, 0.001, 1]), [0, 1, 2]);
+  assert.deepEqual(layersOf([0, 1], [1, 0], []), [0, 0, 0]);
 });
 
 test("surrounds a single value with a narrow range", () => {

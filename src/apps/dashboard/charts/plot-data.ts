@@ -6,6 +6,8 @@ import { smoothed } from "./smooth.ts";
 export interface PlotSeries {
   readonly line: Line;
   readonly isFaint: boolean;
+  /** Number of lines that this line covers somewhere, one over the other; 0 if it covers none. */
+  readonly layer: number;
   /** Value for each x; null where the line has none. */
   readonly values: readonly (number | null)[];
 }
@@ -32,12 +34,73 @@ export function plotData(
     const byX = new Map(points.map((point, index) => [xOf(point), values[index] ?? null]));
     return xs.map((x) => byX.get(x) ?? null);
   };
-  const drawn = (isFaint: boolean): readonly PlotSeries[] =>
-    shown.map(({ line, points }) => {
+  const drawn = (isFaint: boolean): readonly PlotSeries[] => {
+    const columns = shown.map(({ points }) => {
       const raw = points.map(({ value }) => value);
-      return { line, isFaint, values: column(points, isFaint ? raw : smoothed(raw, smoothing)) };
+      return column(points, isFaint ? raw : smoothed(raw, smoothing));
     });
+    const layers = isFaint ? [] : layersOf(columns);
+    return shown.map(({ line }, index) => ({
+      line,
+      isFaint,
+      layer: layers[index] ?? 0,
+      values: columns[index] ?? [],
+    }));
+  };
   return { xs, series: smoothing === 0 ? drawn(false) : [...drawn(true), ...drawn(false)] };
+}
+
+/** Returns the number of lines under each line. A line covers earlier lines with which it shares a segment. */
+function layersOf(columns: readonly PlotSeries["values"][]): readonly number[] {
+  const values = columns.flat().filter((value) => value !== null);
+  // A loop, because the arguments of Math.max are limited.
+  const [least, most] = values.reduce(
+    ([low, high], value) => [Math.min(low, value), Math.max(high, value)],
+    [Infinity, -Infinity],
+  );
+  const layers: number[] = [];
+  for (const [index, column] of columns.entries()) {
+    const covered = columns
+      .slice(0, index)
+      .map((other, place) =>
+        sharesSegment(column, other, (most - least) / 100) ? (layers[place] ?? 0) : -1,
+      );
+    layers.push(Math.max(-1, ...covered) + 1);
+  }
+  return layers;
+}
+
+/** True if the lines are no further apart than the distance at two successive places. */
+function sharesSegment(one: PlotSeries["values"], other: PlotSeries["values"], distance: number): boolean {
+  let wasNear = false;
+  for (const [index, value] of one.entries()) {
+    const beside = other[index] ?? null;
+    if (value === null || beside === null) continue;
+    const isNear = Math.abs(value - beside) <= distance;
+    if (isNear && wasNear) return true;
+    wasNear = isNear;
+  }
+  return false;
+}
+
+/**
+ * Returns the line whose value at an x is nearest to the pointer; null if no line has a value there.
+ *
+ * @param topOf converts a value to a distance from the top, in the unit of `top`
+ */
+export function nearestLine(
+  { series }: PlotData,
+  index: number,
+  top: number,
+  topOf: (value: number) => number,
+): Line | null {
+  let nearest: { readonly line: Line; readonly distance: number } | null = null;
+  for (const { line, values } of series) {
+    const value = values[index] ?? null;
+    const distance = value === null ? Infinity : Math.abs(topOf(value) - top);
+    if (distance < (nearest?.distance ?? Infinity)) nearest = { line, distance };
+  }
+  return nearest?.line ?? null;
 }
 
 /**

@@ -1,17 +1,27 @@
 // Options of uPlot for a chart: axes, colours, cursor and zoom.
 import type uPlot from "uplot";
 import { durationText, shortNumber } from "../components/numbers.ts";
-import type { Axis } from "./curve.ts";
+import { tickTexts, unitTexts } from "./axis-ticks.ts";
+import { type Axis, colourCount } from "./curve.ts";
 import { paddedRange, type PlotData } from "./plot-data.ts";
 
-/** Number of different line colours; further runs reuse them. */
-export const colourCount = 8;
 export const plotHeight = 190;
 
 /** Maximum number of points that are drawn as dots; more dots would hide the curve. */
 const dotsMax = 60;
 /** Distances between ticks of steps. Only integers, because steps are integers. */
 const stepTicks = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 50_000, 100_000];
+
+/** Distances between ticks of seconds. All are short fractions of the unit that such an axis shows. */
+const timeTicks = (
+  [
+    [0.001, [1, 2, 5, 10, 20, 50, 100, 200, 500]],
+    [1, [1, 2, 5, 10, 15, 30]],
+    [60, [1, 2, 5, 10, 15, 30]],
+    [3600, [1, 2, 5, 10]],
+    [86_400, [1, 2, 5, 10, 30]],
+  ] as const
+).flatMap(([unit, counts]) => counts.map((count) => unit * count));
 
 /** Formats a value of the x axis. */
 export const axisTexts: { readonly [A in Axis]: (value: number) => string } = {
@@ -38,6 +48,7 @@ export function plotOptions(
 ): uPlot.Options {
   const style = getComputedStyle(element);
   const grid = { stroke: style.getPropertyValue("--line"), width: 1 };
+  const layers = Math.max(0, ...series.map(({ layer }) => layer)) + 1;
   const axes: uPlot.Axis = { stroke: style.getPropertyValue("--muted"), grid, ticks: grid };
   return {
     width: element.clientWidth,
@@ -67,19 +78,23 @@ export function plotOptions(
       {
         ...axes,
         ...(axis === "step" && { incrs: stepTicks }),
-        values: (_, ticks) => ticks.map(axisTexts[axis]),
+        ...(axis === "time" && { incrs: timeTicks }),
+        values: (_, ticks) => [...unitTexts(axis, ticks)],
       },
       {
         ...axes,
         size: 60,
-        values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : shortNumber(tick))),
+        // A logarithmic axis leaves out the texts of some ticks, which are then null.
+        values: (_, ticks) =>
+          isLog ? ticks.map((tick) => (tick === null ? "" : shortNumber(tick))) : [...tickTexts(ticks)],
       },
     ],
     series: [
       {},
-      ...series.map(({ line, isFaint }) => ({
+      ...series.map(({ line, isFaint, layer }) => ({
         stroke: style.getPropertyValue(`--run-${line.colour % colourCount}`),
         width: isFaint ? 1 : 2,
+        ...dashOf(layer, layers),
         alpha: isFaint ? 0.35 : 1,
         spanGaps: true,
         points: { show: ({ data: [xs] }: uPlot) => !isFaint && xs.length < dotsMax, size: 6 },
@@ -97,4 +112,10 @@ export function plotOptions(
       ],
     },
   };
+}
+
+/** Returns dashes that leave gaps for the covered lines, so that all lines of an overlap are visible in turn. */
+function dashOf(layer: number, layers: number): Pick<uPlot.Series, "dash"> {
+  const length = 8 * devicePixelRatio;
+  return layer === 0 ? {} : { dash: [(layers - layer) * length, layer * length] };
 }

@@ -4,7 +4,8 @@ import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { theme } from "../theme.ts";
 import type { ChartState } from "./chart-state.ts";
-import type { PlotData } from "./plot-data.ts";
+import type { Line } from "./curve.ts";
+import { nearestLine, type PlotData } from "./plot-data.ts";
 import { type PlotActions, plotHeight, plotOptions } from "./plot-options.ts";
 
 export function Plot({
@@ -19,14 +20,16 @@ export function Plot({
   readonly state: Pick<ChartState, "axis" | "isLog" | "zoom">;
   /** Element of the plot, which contains the canvas. */
   readonly frame: RefObject<HTMLDivElement | null>;
-  /** Called with the index of the x nearest to a click; null if points cannot be opened. */
-  readonly onPick: ((index: number) => void) | null;
+  /** Called with the index of the x nearest to a click, and the line nearest at this x; null if no point opens. */
+  readonly onPick: ((index: number, line: Line) => void) | null;
   readonly onReset: () => void;
 }) {
   const plot = useRef<uPlot>(null);
-  const latest = useRef({ onPick, onReset, ...actions });
-  latest.current = { onPick, onReset, ...actions };
-  const shape = data.series.map(({ line, isFaint }) => `${line.colour}${isFaint ? "-" : "+"}`).join();
+  const latest = useRef({ data, onPick, onReset, ...actions });
+  latest.current = { data, onPick, onReset, ...actions };
+  const shape = data.series
+    .map(({ line, isFaint, layer }) => `${line.colour}${isFaint ? "-" : "+"}${layer}`)
+    .join();
   const structure = [theme.value, shape, axis, isLog, zoom?.[0], zoom?.[1]];
   // A new theme needs a new chart, because a canvas reads its colours only when it is created.
   useEffect(() => {
@@ -60,13 +63,20 @@ export function Plot({
 /** Passes clicks and double clicks on. The click that ends a drag is not a click on a point. */
 function followPointer(
   plot: uPlot,
-  handlers: () => { readonly onPick: ((index: number) => void) | null; readonly onReset: () => void },
+  handlers: () => {
+    readonly data: PlotData;
+    readonly onPick: ((index: number, line: Line) => void) | null;
+    readonly onReset: () => void;
+  },
 ): void {
   let downAt = 0;
   plot.over.addEventListener("mousedown", ({ clientX }) => (downAt = clientX));
   plot.over.addEventListener("click", ({ clientX }) => {
-    const index = plot.cursor.idx;
-    if (Math.abs(clientX - downAt) < 5 && typeof index === "number") handlers().onPick?.(index);
+    const { idx: index, top = 0 } = plot.cursor;
+    if (Math.abs(clientX - downAt) >= 5 || typeof index !== "number") return;
+    const { data, onPick } = handlers();
+    const line = nearestLine(data, index, top, (value) => plot.valToPos(value, "y"));
+    if (line !== null) onPick?.(index, line);
   });
   plot.over.addEventListener("dblclick", () => handlers().onReset());
 }

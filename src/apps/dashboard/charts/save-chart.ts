@@ -1,8 +1,7 @@
 // Saves a chart as a CSV file, or as a PNG picture with its title and the names of its runs.
 import { saveBlob } from "../components/save-file.ts";
-import type { Curve } from "./curve.ts";
+import { colourCount, type Curve } from "./curve.ts";
 import { curveCsv } from "./plot-data.ts";
-import { colourCount } from "./plot-options.ts";
 
 export function saveCsv(curve: Curve): void {
   saveBlob(new Blob([curveCsv(curve)], { type: "text/csv" }), `${fileName(curve)}.csv`);

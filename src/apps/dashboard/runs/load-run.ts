@@ -7,17 +7,17 @@ import { addressOf } from "../router.ts";
 import { jobSettings } from "../jobs/job-settings.ts";
 import { newestVersions } from "../views/newest-versions.ts";
 import { stepCurves } from "../jobs/step-curves.ts";
+import { versionAddresses } from "./version-address.ts";
 import { curvesOf } from "../views/version-curves.ts";
 
 export type RunKind = "models" | "jobs";
 
 export interface LoadedRun extends Run {
-  readonly id: string;
   readonly address: string;
   readonly state: string | null;
   readonly settings: ReadonlyMap<string, string>;
-  /** Returns the address of the trajectories behind a version or step. */
-  readonly addressAt: (step: number) => string;
+  /** Returns the address of the trajectories behind a metric of a version or step. */
+  readonly addressAt: (step: number, metric: string) => string;
 }
 
 /** Maximum number of steps of a job that are shown. */
@@ -38,7 +38,6 @@ async function modelRun(hone: Hone, id: string, signal: AbortSignal): Promise<Lo
     hone.models.get(id, { signal }),
     newestVersions(hone, id, signal),
   ]);
-  const jobOf = new Map(versions.map(({ step, job_id: jobId }) => [step, jobId]));
   const lastJobId = versions.findLast(({ job_id: jobId }) => jobId !== null)?.job_id ?? null;
   const job = lastJobId === null ? null : await hone.jobs.get(lastJobId, { signal });
   return {
@@ -52,12 +51,7 @@ async function modelRun(hone: Hone, id: string, signal: AbortSignal): Promise<Lo
       ["versions", String(versions.at(-1)?.step ?? 0)],
       ...(job === null ? [] : settingsOf(job)),
     ]),
-    addressAt: (step) => {
-      const jobId = jobOf.get(step) ?? null;
-      return jobId === null
-        ? addressOf("trajectories", [id], { step: String(step) })
-        : addressOf("jobs", [jobId, "groups"]);
-    },
+    addressAt: versionAddresses(id, versions),
   };
 }
 

@@ -10,6 +10,7 @@ import { LearningPanel } from "../learning/learning-panel.tsx";
 import { addressOf } from "../router.ts";
 import { useLoaded, messageOf } from "../use-loaded.ts";
 import { newestVersions, versionsMax } from "./newest-versions.ts";
+import { versionAddresses } from "../runs/version-address.ts";
 import { curvesOf, rewardColumns, rewardTitles } from "./version-curves.ts";
 import { useMemo, useState } from "preact/hooks";
 
@@ -45,7 +46,7 @@ export function ModelView({ hone, id }: { readonly hone: Hone; readonly id: stri
             <Shown loaded={versions}>
               {(steps) => (
                 <>
-                  <Curves versions={steps} />
+                  <Curves modelId={id} versions={steps} />
                   <Versions hone={hone} model={value} versions={steps} onChange={versions.reload} />
                   <LearningPanel hone={hone} id={id} />
                 </>
@@ -58,13 +59,21 @@ export function ModelView({ hone, id }: { readonly hone: Hone; readonly id: stri
   );
 }
 
-function Curves({ versions }: { readonly versions: readonly Checkpoint[] }) {
+function Curves({
+  modelId,
+  versions,
+}: {
+  readonly modelId: string;
+  readonly versions: readonly Checkpoint[];
+}) {
   const curves = useMemo(() => curvesOf(versions), [versions]);
   if (curves.length === 0) return null;
+  const addressAt = versionAddresses(modelId, versions);
   return (
     <section aria-labelledby="curves">
       <h2 id="curves">Curves over versions</h2>
-      <ChartBoard curves={curves} />
+      <p class="muted">Click a point to read the trajectories behind it.</p>
+      <ChartBoard curves={curves} addressOfPoint={(_, step, label) => addressAt(step, label)} />
     </section>
   );
 }

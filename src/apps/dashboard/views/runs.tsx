@@ -2,8 +2,7 @@
 import { useMemo } from "preact/hooks";
 import type { Hone } from "../../client/hone.ts";
 import { ChartBoard } from "../charts/chart-board.tsx";
-import { overlaid } from "../charts/curve.ts";
-import { colourCount } from "../charts/plot-options.ts";
+import { colourCount, overlaid, runColours } from "../charts/curve.ts";
 import { Shown, View, WideTable } from "../components/shown.tsx";
 import { addressOf, place, replaceQuery } from "../router.ts";
 import { loadRun, type LoadedRun, type RunKind } from "../runs/load-run.ts";
@@ -25,6 +24,7 @@ export function Runs({ hone }: { readonly hone: Hone }) {
     [hone, kind, ids.join()],
     everyMs,
   );
+  const colours = runColours(ids);
   const choose = (chosen: readonly string[]): void =>
     replaceQuery((changed) => changed.set("ids", chosen.join()));
   return (
@@ -41,8 +41,8 @@ export function Runs({ hone }: { readonly hone: Hone }) {
         {(runs) => (
           <>
             <ul class="chart-runs" aria-label="Runs">
-              {runs.map(({ id, name, address, state }, colour) => (
-                <li key={id} class={`run run-${colour % colourCount}`}>
+              {runs.map(({ id, name, address, state }) => (
+                <li key={id} class={classOf(colours, id)}>
                   <a href={address}>{name}</a>
                   {state !== null && state !== "succeeded" && <span class="muted"> {state}</span>}
                   <button
@@ -66,6 +66,7 @@ export function Runs({ hone }: { readonly hone: Hone }) {
 
 function Comparison({ runs }: { readonly runs: readonly LoadedRun[] }) {
   const curves = useMemo(() => overlaid(runs), [runs]);
+  const colours = runColours(runs.map(({ id }) => id));
   return (
     <>
       <section aria-labelledby="curves">
@@ -74,8 +75,13 @@ function Comparison({ runs }: { readonly runs: readonly LoadedRun[] }) {
           <p>These runs have no curves yet.</p>
         ) : (
           <>
-            <p class="muted">Click a point to read the groups and trajectories behind it.</p>
-            <ChartBoard curves={curves} addressOfPoint={(run, step) => runs[run]?.addressAt(step) ?? null} />
+            <p class="muted">Click a point to read the trajectories behind it.</p>
+            <ChartBoard
+              curves={curves}
+              addressOfPoint={(run, step, label) =>
+                runs.find(({ id }) => colours.get(id) === run)?.addressAt(step, label) ?? null
+              }
+            />
           </>
         )}
       </section>
@@ -86,6 +92,7 @@ function Comparison({ runs }: { readonly runs: readonly LoadedRun[] }) {
 
 function Settings({ runs }: { readonly runs: readonly LoadedRun[] }) {
   const settings = comparedSettings(runs);
+  const colours = runColours(runs.map(({ id }) => id));
   const differing = settings.filter(({ isEqual }) => !isEqual);
   const equal = settings.filter(({ isEqual }) => isEqual);
   return (
@@ -98,9 +105,9 @@ function Settings({ runs }: { readonly runs: readonly LoadedRun[] }) {
           <thead>
             <tr>
               <th scope="col">setting</th>
-              {runs.map(({ id, name }, colour) => (
+              {runs.map(({ id, name }) => (
                 <th key={id} scope="col">
-                  <span class={`run run-${colour % colourCount}`}>{name}</span>
+                  <span class={classOf(colours, id)}>{name}</span>
                 </th>
               ))}
             </tr>
@@ -136,4 +143,8 @@ function Settings({ runs }: { readonly runs: readonly LoadedRun[] }) {
       )}
     </section>
   );
+}
+
+function classOf(colours: ReadonlyMap<string, number>, id: string): string {
+  return `run run-${(colours.get(id) ?? 0) % colourCount}`;
 }
