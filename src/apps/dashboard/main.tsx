@@ -5,7 +5,7 @@ import { followAddress } from "./router.ts";
 import { resumeSession } from "./session.ts";
 import { followKeys } from "./shortcuts.tsx";
 import { applyTheme } from "./theme.ts";
-import { messageOf } from "./use-loaded.ts";
+import { messageOf } from "./components/errors/error-text.ts";
 
 applyTheme();
 followAddress();

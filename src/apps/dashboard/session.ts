@@ -1,10 +1,14 @@
 // The signed-in session. The key is stored only for this browser tab; a server without authentication needs no key.
 import { signal } from "@preact/signals";
+import type { OwnKey } from "../client/api.ts";
 import { Hone } from "../client/hone.ts";
 import { HoneError } from "../client/hone-error.ts";
+import { type Action, canDo } from "./frame/key-access.ts";
 
 export interface Session {
   readonly hone: Hone;
+  /** Key of the session, as the server describes it. */
+  readonly key: OwnKey;
   /** True if the user entered a key, so that the page offers to sign out. */
   readonly hasKey: boolean;
 }
@@ -13,6 +17,11 @@ const keyName = "hone-key";
 
 /** Current session; null if nobody is signed in; `undefined` until the server has answered. */
 export const session = signal<Session | null | undefined>(undefined);
+
+/** True if the session's key may do something; false if nobody is signed in. */
+export function may(action: Action): boolean {
+  return Boolean(session.value && canDo(session.value.key, action));
+}
 
 /**
  * Opens a session with the key stored in this tab, or without a key if the server needs none.
@@ -42,10 +51,10 @@ export function signOut(): void {
 async function open(key: string | null): Promise<Session | null> {
   const hone = new Hone({ baseUrl: location.origin, apiKey: key });
   try {
-    await hone.models.list({ limit: 1 }).first();
+    // Any valid key, also one with few scopes, may ask about itself.
+    return { hone, key: await hone.server.key(), hasKey: key !== null };
   } catch (error) {
     if (error instanceof HoneError && error.status === 401) return null;
     throw error;
   }
-  return { hone, hasKey: key !== null };
 }

@@ -1,7 +1,8 @@
 // Hook that loads data when a view opens and reloads it periodically while the page is visible, until the view closes.
 // If loading failed because the server was away, the hook loads again once the server answers.
-import { useCallback, useEffect, useState } from "preact/hooks";
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { HoneError } from "../client/hone-error.ts";
+import { messageOf } from "./components/errors/error-text.ts";
 import { isAway } from "./live.ts";
 import { pause, untilVisible } from "./visibility.ts";
 import { signOut } from "./session.ts";
@@ -31,6 +32,8 @@ export function useLoaded<Value>(
     failure: null,
     isLoading: true,
   });
+  /** Values of `given` for which the value was loaded. */
+  const loadedFor = useRef<readonly unknown[]>([]);
   const [turn, setTurn] = useState(0);
   const reload = useCallback(() => setTurn((count) => count + 1), []);
   useEffect(() => {
@@ -40,11 +43,19 @@ export function useLoaded<Value>(
     const once = async (): Promise<void> => {
       try {
         const value = await load(signal);
-        if (!signal.aborted) setState({ value, failure: null, isLoading: false });
+        if (signal.aborted) return;
+        loadedFor.current = given;
+        setState({ value, failure: null, isLoading: false });
       } catch (error) {
         if (signal.aborted) return;
         if (error instanceof HoneError && error.status === 401) signOut();
-        setState((before) => ({ ...before, failure: messageOf(error), isLoading: false }));
+        // A value for other arguments, such as another project, would contradict the error.
+        const isSame = given.every((one, index) => Object.is(one, loadedFor.current[index]));
+        setState(({ value }) => ({
+          value: isSame ? value : null,
+          failure: messageOf(error),
+          isLoading: false,
+        }));
       }
     };
     const repeat = async (): Promise<void> => {
@@ -66,9 +77,4 @@ export function useLoaded<Value>(
     // Only the return of the server causes a reload, not the failure itself.
   }, [isLost]);
   return { ...state, reload };
-}
-
-/** Returns an error's message to show to the user. */
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -5,6 +5,7 @@ import { type AnswerKey, answerKeys, sessionKeys, typedAnswer } from "../../clie
 import type { AnnotationSession, SessionState } from "../../client/annotating/annotation-session.ts";
 import type { AskedQuestion, QuestionAgreement } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
+import { Failure } from "../components/forms/failure.tsx";
 import { Facts, View } from "../components/shown.tsx";
 import { addressOf, place } from "../router.ts";
 import { type Shortcut, useShortcuts } from "../shortcuts.tsx";
@@ -40,11 +41,7 @@ export function Annotate({ hone, queueId }: { readonly hone: Hone; readonly queu
       <nav class="links" aria-label="Annotation queues">
         <a href={addressOf("queues", [], { project, as })}>All queues</a>
       </nav>
-      {failure !== null && (
-        <p class="failure" role="alert">
-          {failure}
-        </p>
-      )}
+      <Failure of={failure} />
       {state === null ? (
         failure === null && <p class="muted">Loading …</p>
       ) : (

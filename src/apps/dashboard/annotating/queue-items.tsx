@@ -9,6 +9,7 @@ import { DataList } from "../components/tables/data-list.tsx";
 import type { DataColumn } from "../components/tables/data-table.tsx";
 import { callOf } from "../feedback-list/feedback-query.ts";
 import { addressOf, go, place } from "../router.ts";
+import { may } from "../session.ts";
 import { useLoaded } from "../use-loaded.ts";
 import { AddAnswers } from "./add-answers.tsx";
 
@@ -41,7 +42,8 @@ export function QueueItems({ hone, queueId }: { readonly hone: Hone; readonly qu
     {
       name: "again",
       cell: ({ item, answers }) =>
-        answers.length > 0 && (
+        answers.length > 0 &&
+        may("judge") && (
           <button type="button" class="plain" disabled={isBusy} onClick={() => run(() => judge(item))}>
             Judge again
           </button>
@@ -51,7 +53,9 @@ export function QueueItems({ hone, queueId }: { readonly hone: Hone; readonly qu
   return (
     <View title={`Items of ${queue.value?.name ?? "the queue"}`}>
       <nav class="links" aria-label="Annotation queue">
-        <a href={addressOf("queues", [queueId], { project: project ?? "", as: as ?? "" })}>Annotate</a>
+        {may("judge") && (
+          <a href={addressOf("queues", [queueId], { project: project ?? "", as: as ?? "" })}>Annotate</a>
+        )}
         <a href={addressOf("queues", [], { project: project ?? "", as: as ?? "" })}>All queues</a>
       </nav>
       <AddAnswers hone={hone} queue={name} onAdded={loaded.reload} />

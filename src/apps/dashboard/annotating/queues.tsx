@@ -4,8 +4,8 @@ import type { AnnotationQueue, AnnotationQueueStats } from "../../client/api.ts"
 import type { Hone } from "../../client/hone.ts";
 import { Empty } from "../components/empty.tsx";
 import { textIn } from "../components/forms/form-values.ts";
-import { ProjectField, useProjects } from "../components/forms/projects.tsx";
 import { Icon } from "../components/icon.tsx";
+import { ProjectField, projectNamed, useProjects } from "../components/forms/projects.tsx";
 import { shortId } from "../components/short-id.ts";
 import { Shown, View, WideTable } from "../components/shown.tsx";
 import { addressOf, go, place } from "../router.ts";
@@ -22,7 +22,7 @@ interface ListedQueue {
 }
 
 export function Queues({ hone }: { readonly hone: Hone }) {
-  const named = place.value.query.get("project") ?? "";
+  const named = projectNamed(place.value.query.get("project") ?? "");
   const as = place.value.query.get("as") ?? "";
   const projects = useProjects(hone);
   const project = named === "" ? (projects.value?.[0] ?? "") : named;
@@ -60,11 +60,13 @@ export function Queues({ hone }: { readonly hone: Hone }) {
       <Shown loaded={loaded}>
         {(queues) =>
           queues.length === 0 ? (
-            <Empty icon="queue" title={`No annotation queues${project === "" ? "" : ` in ${project}`}`}>
-              In a queue, people answer the same questions about many conversations, with one key per answer.
-              Create a queue with
-              <em> New queue</em>, or with <code>hone queues create</code>.
-            </Empty>
+            loaded.failure === null && (
+              <Empty icon="queue" title={`No annotation queues${project === "" ? "" : ` in ${project}`}`}>
+                In a queue, people answer the same questions about many conversations, with one key per
+                answer. Create a queue with
+                <em> New queue</em>, or with <code>hone queues create</code>.
+              </Empty>
+            )
           ) : (
             <QueueTable queues={queues} project={project} as={as} />
           )

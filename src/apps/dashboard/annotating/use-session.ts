@@ -4,7 +4,7 @@ import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { AnnotationSession, type SessionState } from "../../client/annotating/annotation-session.ts";
 import type { QueueName } from "../../client/calls/feedback/queue-calls.ts";
 import type { Hone } from "../../client/hone.ts";
-import { messageOf } from "../use-loaded.ts";
+import { messageOf } from "../components/errors/error-text.ts";
 
 export interface UsedSession {
   /** State of the session; null until it has begun. */

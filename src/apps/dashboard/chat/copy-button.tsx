@@ -1,6 +1,6 @@
 // Button that copies a text, and says so.
 import { useState } from "preact/hooks";
-import { messageOf } from "../use-loaded.ts";
+import { messageOf } from "../components/errors/error-text.ts";
 
 export function CopyButton({ text, label }: { readonly text: string; readonly label: string }) {
   const [state, setState] = useState<string | null>(null);

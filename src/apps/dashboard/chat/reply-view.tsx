@@ -1,6 +1,7 @@
 // An answer of a model: thoughts, text or tokens, called tools, speed, and buttons to copy it or to ask again.
 import { TokenText } from "../trajectories/token-text.tsx";
 import { CopyButton } from "./copy-button.tsx";
+import { CodeText } from "../components/errors/code-text.tsx";
 import type { Reply } from "./conversation.ts";
 import { Markdown } from "./markdown.tsx";
 import type { AnswerState } from "./stream-answer.ts";
@@ -68,7 +69,7 @@ export function ReplyView({
         </form>
       )}
       <p class={kind === "failed" ? "failure" : "muted"} role="status">
-        {kind === "failed" ? failure : figuresOf(answer, kind)}
+        {kind === "failed" ? <CodeText of={failure ?? ""} /> : figuresOf(answer, kind)}
       </p>
       {kind !== "running" && (
         <p class="links">

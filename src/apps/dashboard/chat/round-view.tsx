@@ -1,6 +1,7 @@
 // A round of a conversation: the question, which can be edited, and the answers of each model side by side.
 import { useState } from "preact/hooks";
 import type { Hone } from "../../client/hone.ts";
+import { may } from "../session.ts";
 import { FeedbackPanel } from "../feedback/feedback-panel.tsx";
 import { answerOf } from "../feedback/references.ts";
 import type { Reply, Round } from "./conversation.ts";
@@ -122,7 +123,7 @@ function Judgement({
   readonly entity: string | null;
 }) {
   const id = reply?.kind === "running" ? null : (reply?.answer.id ?? null);
-  if (id === null || entity === null) return null;
+  if (id === null || entity === null || !may("judge")) return null;
   return (
     <details>
       <summary>Feedback on this answer</summary>

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Hone } from "../../client/hone.ts";
 import { webPlatform } from "../../client/platform.ts";
 import { place, replaceQuery } from "../router.ts";
-import { messageOf } from "../use-loaded.ts";
+import { messageOf } from "../components/errors/error-text.ts";
 import { chatBody } from "./chat-body.ts";
 import type { ChatSettings } from "./chat-settings.ts";
 import {

@@ -52,7 +52,7 @@ export function PagedTable<Row>({
       {(page) => (
         <>
           {page.rows.length === 0 ? (
-            <NoRows>{none(page)}</NoRows>
+            loaded.failure === null && <NoRows>{none(page)}</NoRows>
           ) : (
             <WideTable label={label}>
               <thead>

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { Loaded } from "../use-loaded.ts";
+import { CodeText } from "./errors/code-text.tsx";
 import { Skeleton } from "./skeleton.tsx";
 
 export { When } from "./times/when.tsx";
@@ -57,7 +58,7 @@ export function Shown<Value>({
     <>
       {failure !== null && (
         <p class="failure" role="alert">
-          {failure}{" "}
+          <CodeText of={failure} />{" "}
           <button type="button" class="plain" onClick={reload}>
             Try again
           </button>

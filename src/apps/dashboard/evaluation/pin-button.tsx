@@ -1,7 +1,9 @@
 // Button that pins a version, which protects it from automatic deletion, or unpins it.
 import { useState } from "preact/hooks";
 import type { Hone } from "../../client/hone.ts";
-import { messageOf } from "../use-loaded.ts";
+import { CodeText } from "../components/errors/code-text.tsx";
+import { may } from "../session.ts";
+import { messageOf } from "../components/errors/error-text.ts";
 
 export function PinButton({
   hone,
@@ -17,6 +19,7 @@ export function PinButton({
   readonly onChange: () => void;
 }) {
   const [failure, setFailure] = useState<string | null>(null);
+  if (!may("train")) return null;
   const toggle = async (): Promise<void> => {
     setFailure(null);
     try {
@@ -33,7 +36,7 @@ export function PinButton({
       </button>
       {failure !== null && (
         <span class="failure" role="alert">
-          {failure}
+          <CodeText of={failure} />
         </span>
       )}
     </span>

@@ -10,6 +10,7 @@ import type { DataColumn } from "../components/tables/data-table.tsx";
 import { useSelection } from "../components/tables/selection.tsx";
 import { formatRecord } from "../feedback/records.ts";
 import { addressOf, place } from "../router.ts";
+import { may } from "../session.ts";
 import { useLoaded } from "../use-loaded.ts";
 import { callOf, conditionOf, type FeedbackFilters } from "./feedback-query.ts";
 
@@ -46,7 +47,13 @@ export function FeedbackTable({
       idOf={({ id }) => id}
       nameOf={({ id }) => `feedback ${id}`}
       selection={selection}
-      toolbar={(records) => <BulkActions rows={records} name="feedback" onDelete={() => remove(records)} />}
+      toolbar={(records) => (
+        <BulkActions
+          rows={records}
+          name="feedback"
+          {...(may("judge") && { onDelete: () => remove(records) })}
+        />
+      )}
       filters={{ ...filters, project }}
       none={() => none}
     />

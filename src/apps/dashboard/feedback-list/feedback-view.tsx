@@ -4,7 +4,7 @@ import { Empty } from "../components/empty.tsx";
 import { filledIn } from "../components/filters.ts";
 import { FilterField, FilterForm, FilterText } from "../components/filter-form.tsx";
 import { Icon } from "../components/icon.tsx";
-import { ProjectField, useProjects } from "../components/forms/projects.tsx";
+import { ProjectField, projectNamed, useProjects } from "../components/forms/projects.tsx";
 import { saveFile } from "../components/save-file.ts";
 import { View } from "../components/shown.tsx";
 import { Failure } from "../components/forms/failure.tsx";
@@ -18,7 +18,7 @@ import { TypeStats } from "./type-stats.tsx";
 export function FeedbackView({ hone }: { readonly hone: Hone }) {
   const filters = filtersIn(place.value.query);
   const projects = useProjects(hone);
-  const project = filters.project ?? projects.value?.[0];
+  const project = filters.project === undefined ? projects.value?.[0] : projectNamed(filters.project);
   const exporting = useAction();
   const save = async (projectId: string): Promise<void> => {
     const query = conditionOf(filters);

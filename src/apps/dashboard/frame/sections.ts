@@ -49,7 +49,7 @@ export const sectionGroups: readonly SectionGroup[] = [
 ];
 
 /** Names in URLs of views that belong to a section of another name, and names that older releases used. */
-const otherNames: Readonly<Record<string, string>> = {
+export const otherNames: Readonly<Record<string, string>> = {
   chats: "conversations",
   compare: "chat",
   evaluation: "models",

@@ -5,6 +5,7 @@ import { addressOf, place } from "../router.ts";
 import { signOut, type Session } from "../session.ts";
 import { openShortcutHelp } from "../shortcuts.tsx";
 import { switchTheme, theme } from "../theme.ts";
+import { canOpen } from "./key-access.ts";
 import { RunningNow } from "./running-now.tsx";
 import { overview, type Section, sectionGroups, sectionOf } from "./sections.ts";
 
@@ -17,7 +18,7 @@ export function Brand() {
   );
 }
 
-export function Sidebar({ session: { hasKey } }: { readonly session: Session }) {
+export function Sidebar({ session: { key, hasKey } }: { readonly session: Session }) {
   return (
     <aside class="sidebar" id="sidebar" aria-label="Sidebar">
       <Brand />
@@ -25,16 +26,22 @@ export function Sidebar({ session: { hasKey } }: { readonly session: Session }) 
         <ul>
           <SectionLink section={overview} />
         </ul>
-        {sectionGroups.map(({ title, sections }) => (
-          <div key={title}>
-            <p id={`sections-${title}`}>{title}</p>
-            <ul aria-labelledby={`sections-${title}`}>
-              {sections.map((section) => (
-                <SectionLink key={section.view} section={section} />
-              ))}
-            </ul>
-          </div>
-        ))}
+        {sectionGroups
+          .map(({ title, sections }) => ({
+            title,
+            open: sections.filter(({ view }) => canOpen(key, view)),
+          }))
+          .filter(({ open }) => open.length > 0)
+          .map(({ title, open }) => (
+            <div key={title}>
+              <p id={`sections-${title}`}>{title}</p>
+              <ul aria-labelledby={`sections-${title}`}>
+                {open.map((section) => (
+                  <SectionLink key={section.view} section={section} />
+                ))}
+              </ul>
+            </div>
+          ))}
       </nav>
       <div class="sidebar-end">
         <RunningNow />

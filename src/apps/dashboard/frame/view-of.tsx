@@ -4,6 +4,7 @@ import { lazyView } from "../components/lazy-view.tsx";
 import { View } from "../components/shown.tsx";
 import { addressOf, type Place } from "../router.ts";
 import type { Session } from "../session.ts";
+import { canOpen, needText } from "./key-access.ts";
 import { Overview } from "../overview/overview.tsx";
 
 const Annotate = lazyView(async () => (await import("../annotating/annotate.tsx")).Annotate);
@@ -36,10 +37,31 @@ const TrajectoryView = lazyView(async () => (await import("../views/trajectory.t
 
 const WebhooksView = lazyView(async () => (await import("../operating/webhooks-view.tsx")).WebhooksView);
 
-export function viewOf({ view, parts: [id, number], query }: Place, { hone }: Session): ComponentChildren {
+export function viewOf(place: Place, session: Session): ComponentChildren {
+  const { key } = session;
+  return canOpen(key, place.view) ? (
+    openView(place, session)
+  ) : (
+    <ClosedView says={needText(key, place.view)} />
+  );
+}
+
+/** Takes the place of a view that the session's key may not open. */
+function ClosedView({ says }: { readonly says: string }) {
+  return (
+    <View title="Not open to your key">
+      <p>
+        {says} An administrator can change the key or create another one.{" "}
+        <a href={addressOf("usage")}>Your key</a>
+      </p>
+    </View>
+  );
+}
+
+function openView({ view, parts: [id, number], query }: Place, { hone, key }: Session): ComponentChildren {
   switch (view) {
     case "":
-      return <Overview hone={hone} />;
+      return <Overview hone={hone} ownKey={key} />;
     case "models":
       return id === undefined ? <Models hone={hone} /> : <ModelView key={id} hone={hone} id={id} />;
     case "evaluation":

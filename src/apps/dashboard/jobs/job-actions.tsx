@@ -6,6 +6,7 @@ import { useAction } from "../components/forms/use-action.ts";
 import { Icon } from "../components/icon.tsx";
 import { BulkActions, BulkLink, idsOf } from "../components/tables/bulk-actions.tsx";
 import { addressOf } from "../router.ts";
+import { may } from "../session.ts";
 
 export function JobActions({
   hone,
@@ -35,24 +36,28 @@ export function JobActions({
       <BulkLink to={addressOf("runs", [], { of: "jobs", ids: idsOf(jobs) })} isOff={jobs.length < 2}>
         <Icon of="compare" /> Compare
       </BulkLink>
-      <BulkLink to={addressOf("train", [], { job: jobs[0]?.id ?? "" })} isOff={jobs.length !== 1}>
-        <Icon of="play" /> Train again
-      </BulkLink>
-      <button
-        type="button"
-        disabled={isBusy || ended.length === 0}
-        onClick={() => run(() => doEach(ended, (id) => hone.jobs.retry(id)))}
-      >
-        <Icon of="reload" /> Retry
-      </button>
-      <button
-        type="button"
-        class="danger"
-        disabled={isBusy || running.length === 0}
-        onClick={() => run(cancel)}
-      >
-        <Icon of="close" /> Cancel
-      </button>
+      {may("train") && (
+        <>
+          <BulkLink to={addressOf("train", [], { job: jobs[0]?.id ?? "" })} isOff={jobs.length !== 1}>
+            <Icon of="play" /> Train again
+          </BulkLink>
+          <button
+            type="button"
+            disabled={isBusy || ended.length === 0}
+            onClick={() => run(() => doEach(ended, (id) => hone.jobs.retry(id)))}
+          >
+            <Icon of="reload" /> Retry
+          </button>
+          <button
+            type="button"
+            class="danger"
+            disabled={isBusy || running.length === 0}
+            onClick={() => run(cancel)}
+          >
+            <Icon of="close" /> Cancel
+          </button>
+        </>
+      )}
       <Failure of={failure} />
     </BulkActions>
   );

@@ -4,7 +4,7 @@ import type { TrainingEvent } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import type { Curve } from "../charts/curve.ts";
 import { untilVisible, whileVisible } from "../visibility.ts";
-import { messageOf } from "../use-loaded.ts";
+import { messageOf } from "../components/errors/error-text.ts";
 import { stepCurves } from "./step-curves.ts";
 
 /** Time in milliseconds during which events are collected for one update of the page. */

@@ -4,6 +4,7 @@ import type { Hone } from "../../client/hone.ts";
 import { Facts, Shown, View } from "../components/shown.tsx";
 import { useLoaded } from "../use-loaded.ts";
 import { KeyList } from "./key-list.tsx";
+import { KeyViews } from "./key-views.tsx";
 import { UsageBars } from "./usage-bars.tsx";
 import { UsedTokens } from "./used-tokens.tsx";
 
@@ -27,6 +28,7 @@ export function KeyView({ hone }: { readonly hone: Hone }) {
                 ]}
               />
             </section>
+            <KeyViews ownKey={own} />
             {own.role === "admin" && own.scopes === null && <KeyList hone={hone} />}
             <section>
               <KeyUsage hone={hone} own={own} />

@@ -6,9 +6,8 @@ import { Failure } from "../components/forms/failure.tsx";
 import { checkedIn, textIn, textOrNull } from "../components/forms/form-values.ts";
 import { timesIn } from "../components/forms/local-time.ts";
 import { useAction } from "../components/forms/use-action.ts";
+import { scopes, titlesWith } from "../frame/key-access.ts";
 import { LimitFields, limitsIn } from "./limit-fields.tsx";
-
-const scopes = ["chat", "train", "feedback", "read"] as const;
 
 export function NewKey({
   hone,
@@ -54,8 +53,13 @@ export function NewKey({
             <label key={scope} class="check">
               <input type="checkbox" name="scopes" value={scope} />
               {scope}
+              <small class="muted">opens {titlesWith(scope).join(", ")} on this page</small>
             </label>
           ))}
+          <p class="muted small">
+            Any key opens Overview, Base models and Keys and usage. Logs and the list of keys need an
+            administrator&apos;s key without scopes.
+          </p>
         </fieldset>
         <label>
           Only this project

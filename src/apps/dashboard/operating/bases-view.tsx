@@ -9,6 +9,7 @@ import { Skeleton } from "../components/skeleton.tsx";
 import { useAction } from "../components/forms/use-action.ts";
 import { summary } from "../live.ts";
 import { BaseCard } from "../overview/bases.tsx";
+import { may } from "../session.ts";
 import { useLoaded } from "../use-loaded.ts";
 
 type Base = ServerSummary["bases"][number];
@@ -53,12 +54,12 @@ function BaseDetails({ hone, base }: { readonly hone: Hone; readonly base: Base 
   return (
     <BaseCard base={base}>
       <Shown loaded={model}>{(served) => <Facts of={factsOf(served)} />}</Shown>
-      {(state === "unloaded" || state === "failed") && (
+      {may("administer") && (state === "unloaded" || state === "failed") && (
         <button type="button" disabled={isBusy} onClick={() => run(() => hone.served.load(base.name))}>
           {isBusy ? "Loading …" : `Load ${base.name}`}
         </button>
       )}
-      {state === "loaded" && (
+      {may("administer") && state === "loaded" && (
         <button type="button" class="plain" disabled={isBusy} onClick={unload}>
           {isBusy ? "Unloading …" : `Unload ${base.name}`}
         </button>

@@ -5,6 +5,7 @@ import { Failure } from "../components/forms/failure.tsx";
 import { PagedTable } from "../components/paged-table.tsx";
 import { State, When } from "../components/shown.tsx";
 import { useAction } from "../components/forms/use-action.ts";
+import { may } from "../session.ts";
 import { useLoaded } from "../use-loaded.ts";
 
 const limit = 20;
@@ -50,14 +51,16 @@ export function Deliveries({ hone, webhookId }: { readonly hone: Hone; readonly 
               <When at={delivery.created_at} />
             </td>
             <td>
-              <button
-                type="button"
-                class="plain"
-                disabled={isBusy}
-                onClick={() => run(() => replay(delivery.id))}
-              >
-                Send again
-              </button>
+              {may("manageWebhooks") && (
+                <button
+                  type="button"
+                  class="plain"
+                  disabled={isBusy}
+                  onClick={() => run(() => replay(delivery.id))}
+                >
+                  Send again
+                </button>
+              )}
             </td>
           </tr>
         )}

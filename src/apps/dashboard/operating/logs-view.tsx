@@ -8,7 +8,7 @@ import { Failure } from "../components/forms/failure.tsx";
 import { Skeleton } from "../components/skeleton.tsx";
 import { View, WideTable } from "../components/shown.tsx";
 import { addressOf, go, place } from "../router.ts";
-import { messageOf } from "../use-loaded.ts";
+import { messageOf } from "../components/errors/error-text.ts";
 import { pause, untilVisible, whileVisible } from "../visibility.ts";
 import { addLine, fieldsText, isWanted, levels, levelIn } from "./log-lines.ts";
 

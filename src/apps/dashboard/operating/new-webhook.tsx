@@ -4,6 +4,7 @@ import type { Hone } from "../../client/hone.ts";
 import { Dialog } from "../components/forms/dialog.tsx";
 import { Failure } from "../components/forms/failure.tsx";
 import { checkedIn, textIn, textOrNull } from "../components/forms/form-values.ts";
+import { ProjectOptions, projectNamed, useProjects } from "../components/forms/projects.tsx";
 import { useAction } from "../components/forms/use-action.ts";
 
 const events = [
@@ -24,12 +25,13 @@ export function NewWebhook({
   readonly onMade: (secret: string) => void;
 }) {
   const { isBusy, failure, run } = useAction();
+  const projects = useProjects(hone);
   const create = async (form: HTMLFormElement): Promise<void> => {
     const checked = checkedIn(form, "events");
     const webhook = await hone.webhooks.create({
       url: textIn(form, "url"),
       events: events.filter((event) => checked.includes(event)),
-      project_id: textOrNull(form, "project_id"),
+      project_id: projectNamed(textIn(form, "project_id")) || null,
       description: textOrNull(form, "description"),
     });
     onMade(webhook.secret);
@@ -63,8 +65,9 @@ export function NewWebhook({
         </fieldset>
         <label>
           Only this project
-          <input name="project_id" placeholder="entity/project; empty for all" />
+          <input name="project_id" list="webhook-projects" placeholder="all projects" />
         </label>
+        <ProjectOptions id="webhook-projects" projects={projects.value ?? []} />
         <label>
           Description
           <input name="description" />

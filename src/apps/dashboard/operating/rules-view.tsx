@@ -10,6 +10,7 @@ import { State, View, When } from "../components/shown.tsx";
 import { useAction } from "../components/forms/use-action.ts";
 import { addressOf, place, replaceQuery } from "../router.ts";
 import { NewRule } from "../rules/new-rule.tsx";
+import { may } from "../session.ts";
 import { useLoaded } from "../use-loaded.ts";
 import { termText } from "./term-text.ts";
 
@@ -70,9 +71,7 @@ export function RulesView({ hone }: { readonly hone: Hone }) {
             <td>
               <When at={rule.updated_at} />
             </td>
-            <td>
-              <RuleActions hone={hone} rule={rule} onChange={loaded.reload} />
-            </td>
+            <td>{may("train") && <RuleActions hone={hone} rule={rule} onChange={loaded.reload} />}</td>
           </tr>
         )}
       </PagedTable>

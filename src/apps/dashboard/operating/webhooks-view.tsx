@@ -8,6 +8,7 @@ import { listed, PagedTable } from "../components/paged-table.tsx";
 import { State, View, When } from "../components/shown.tsx";
 import { Secret } from "../keys/secret.tsx";
 import { addressOf, place } from "../router.ts";
+import { may } from "../session.ts";
 import { useLoaded } from "../use-loaded.ts";
 import { Deliveries } from "./deliveries.tsx";
 import { NewWebhook } from "./new-webhook.tsx";
@@ -36,9 +37,11 @@ export function WebhooksView({ hone }: { readonly hone: Hone }) {
       title="Webhooks"
       lead="Receivers of signed events about feedback and training jobs."
       actions={
-        <button type="button" class="primary" onClick={() => setOpen("new")}>
-          <Icon of="plus" /> New webhook
-        </button>
+        may("manageWebhooks") && (
+          <button type="button" class="primary" onClick={() => setOpen("new")}>
+            <Icon of="plus" /> New webhook
+          </button>
+        )
       }
     >
       <PagedTable
@@ -73,7 +76,9 @@ export function WebhooksView({ hone }: { readonly hone: Hone }) {
               <When at={webhook.created_at} />
             </td>
             <td>
-              <WebhookActions hone={hone} webhook={webhook} onChange={loaded.reload} />
+              {may("manageWebhooks") && (
+                <WebhookActions hone={hone} webhook={webhook} onChange={loaded.reload} />
+              )}
             </td>
           </tr>
         )}

@@ -1,10 +1,12 @@
 // View of the server: the numbers that matter, the newest jobs, the base models and the server's parts.
-import type { ServerSummary } from "../../client/api.ts";
+import type { OwnKey, ServerSummary } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { byteText, shortNumber } from "../components/numbers.ts";
 import { State, View } from "../components/shown.tsx";
 import { Skeleton } from "../components/skeleton.tsx";
 import { Stats } from "../components/stats.tsx";
+import { canDo } from "../frame/key-access.ts";
+import { KeyViews } from "../keys/key-views.tsx";
 import { isAway, jobsChanged, summary } from "../live.ts";
 import { useLoaded } from "../use-loaded.ts";
 import { Bases } from "./bases.tsx";
@@ -15,15 +17,16 @@ import { RecentJobs } from "./recent-jobs.tsx";
 /** Number of the newest jobs that are shown. */
 const limit = 8;
 
-export function Overview({ hone }: { readonly hone: Hone }) {
+export function Overview({ hone, ownKey }: { readonly hone: Hone; readonly ownKey: OwnKey }) {
+  const seesJobs = canDo(ownKey, "readModels");
   const now = summary.value;
   const jobs = useLoaded(
-    (signal) => hone.jobs.list({ limit }, { signal }).first(),
-    [hone, jobsChanged.value],
+    async (signal) => (seesJobs ? hone.jobs.list({ limit }, { signal }).first() : null),
+    [hone, seesJobs, jobsChanged.value],
   );
   const isNew = jobs.value?.data.length === 0;
   // Everything appears at once, so that nothing moves after it has appeared.
-  const isLoaded = now !== null && (jobs.value !== null || jobs.failure !== null);
+  const isLoaded = now !== null && !(jobs.isLoading && jobs.value === null && jobs.failure === null);
   return (
     <View title="Overview" state={now !== null && <State of={isAway.value ? "unreachable" : now.state} />}>
       {!isLoaded && <Skeleton />}
@@ -32,7 +35,7 @@ export function Overview({ hone }: { readonly hone: Hone }) {
           <Numbers now={now} />
           {isNew && <FirstSteps />}
           <div class={isNew ? "" : "beside"}>
-            {!isNew && <RecentJobs jobs={jobs} />}
+            {!isNew && (seesJobs ? <RecentJobs jobs={jobs} /> : <KeyViews ownKey={ownKey} />)}
             <aside class={isNew ? "cards" : ""}>
               <Bases bases={now.bases} />
               <Parts parts={now.parts} note={now.note} version={now.version} />

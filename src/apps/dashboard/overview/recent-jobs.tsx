@@ -6,7 +6,7 @@ import { addressOf } from "../router.ts";
 import type { Loaded } from "../use-loaded.ts";
 import { ranFor } from "../views/job-list.ts";
 
-export function RecentJobs({ jobs }: { readonly jobs: Loaded<Page<TrainingJob>> }) {
+export function RecentJobs({ jobs }: { readonly jobs: Loaded<Page<TrainingJob> | null> }) {
   return (
     <section>
       <div class="section-head">
@@ -14,7 +14,7 @@ export function RecentJobs({ jobs }: { readonly jobs: Loaded<Page<TrainingJob>> 
         <a href={addressOf("jobs")}>See all</a>
       </div>
       <Shown loaded={jobs}>
-        {({ data }) => (
+        {(page) => (
           <WideTable label="Newest jobs">
             <thead>
               <tr>
@@ -28,7 +28,7 @@ export function RecentJobs({ jobs }: { readonly jobs: Loaded<Page<TrainingJob>> 
               </tr>
             </thead>
             <tbody>
-              {data.map((job) => (
+              {page?.data.map((job) => (
                 <tr key={job.id}>
                   <td class="model-name">
                     <a href={addressOf("jobs", [job.id])} data-row>

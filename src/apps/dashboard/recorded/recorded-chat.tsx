@@ -10,6 +10,7 @@ import { LevelLegend } from "../trajectories/token-text.tsx";
 import { branchesOf } from "../trajectories/turns.ts";
 import { TurnList } from "../trajectories/turn-view.tsx";
 import { addressOf, place } from "../router.ts";
+import { may } from "../session.ts";
 import { useLoaded } from "../use-loaded.ts";
 
 export function RecordedChat({ hone, requestId }: { readonly hone: Hone; readonly requestId: string }) {
@@ -95,7 +96,10 @@ function About({ chat }: { readonly chat: RecordedCompletion }) {
       <h2 id="about">{chat.model}</h2>
       <Facts
         of={[
-          ["version", <a href={addressOf("models", [chat.model_id])}>{chat.step}</a>],
+          [
+            "version",
+            may("readModels") ? <a href={addressOf("models", [chat.model_id])}>{chat.step}</a> : chat.step,
+          ],
           ["project", chat.project_id],
           ["requested by", chat.owner],
           ["answered", <When at={chat.ended_at} />],

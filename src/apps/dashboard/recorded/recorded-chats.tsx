@@ -14,8 +14,10 @@ import { layoutIn } from "../components/tables/table-layout.ts";
 import { FilterChoice, FilterForm, FilterText } from "../components/filter-form.tsx";
 import { filledIn, firstFound } from "../components/filters.ts";
 import { listed } from "../components/paged-table.tsx";
+import { ProjectField, useProjects } from "../components/forms/projects.tsx";
 import { View, When } from "../components/shown.tsx";
 import { addressOf, go, place } from "../router.ts";
+import { may, session } from "../session.ts";
 import { useLoaded } from "../use-loaded.ts";
 import { askedPage, type Filters, filtersIn } from "./recorded-query.ts";
 
@@ -25,10 +27,12 @@ const everyMs = 10_000;
 export function RecordedChats({ hone }: { readonly hone: Hone }) {
   const { query } = place.value;
   const filters = filtersIn(query);
+  const projects = useProjects(hone);
+  const asked = askedPage(query, session.value?.key.entity ?? "");
   const isNewest = !query.has("after");
   const loaded = useLoaded(
-    async (signal) => listed(await firstFound(hone.recordings.list(askedPage(query), { signal }).pages())),
-    [hone, JSON.stringify(askedPage(query))],
+    async (signal) => listed(await firstFound(hone.recordings.list(asked, { signal }).pages())),
+    [hone, JSON.stringify(asked)],
     // A search takes seconds, so the page does not repeat it.
     isNewest && filters.text === undefined ? everyMs : null,
   );
@@ -47,6 +51,7 @@ export function RecordedChats({ hone }: { readonly hone: Hone }) {
     >
       <ChatFilters
         filters={filters}
+        projects={projects.value ?? []}
         onChange={(chosen) => go(addressOf("conversations", [], { ...chosen, ...layoutIn(query) }))}
       />
       <DataList
@@ -61,9 +66,9 @@ export function RecordedChats({ hone }: { readonly hone: Hone }) {
             rows={rows}
             name="conversations"
             load={() => wholeChats(hone, rows)}
-            onDelete={() => remove(rows)}
+            {...(may("train") && { onDelete: () => remove(rows) })}
           >
-            <AddToQueue hone={hone} chats={rows} />
+            {may("judge") && <AddToQueue hone={hone} chats={rows} />}
           </BulkActions>
         )}
         filters={filters}
@@ -146,8 +151,9 @@ function columnsWith(names: ReadonlyMap<string, string>): readonly DataColumn<St
   ];
 }
 
-/** Returns the full names of the newest 100 models, by id. */
+/** Returns the full names of the newest 100 models, by id; none if the key may not list models. */
 async function modelNames(hone: Hone, signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
+  if (!may("readModels")) return new Map();
   const { data } = await hone.models.list({ limit: 100 }, { signal }).first();
   return new Map(data.map(({ id, entity, project, name }) => [id, `${entity}/${project}/${name}`]));
 }
@@ -189,9 +195,11 @@ function chatAddress({ project_id: project, request_id: id }: StoredChatCompleti
 
 function ChatFilters({
   filters,
+  projects,
   onChange,
 }: {
   readonly filters: Filters;
+  readonly projects: readonly string[];
   readonly onChange: (filters: Filters) => void;
 }) {
   return (
@@ -214,7 +222,7 @@ function ChatFilters({
         ]}
       />
       <FilterText name="model" label="Model" value={filters.model} />
-      <FilterText name="project" label="Project" value={filters.project} />
+      <ProjectField projects={projects} value={filters.project ?? ""} />
       <FilterText name="request_id" label="Request" value={filters.request_id} />
       <FilterText name="metadata" label="Metadata" value={filters.metadata} placeholder="name=value" />
     </FilterForm>

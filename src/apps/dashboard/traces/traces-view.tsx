@@ -4,7 +4,7 @@ import type { Hone } from "../../client/hone.ts";
 import { Empty } from "../components/empty.tsx";
 import { filledIn } from "../components/filters.ts";
 import { FilterForm } from "../components/filter-form.tsx";
-import { ProjectField, useProjects } from "../components/forms/projects.tsx";
+import { ProjectField, projectNamed, useProjects } from "../components/forms/projects.tsx";
 import { msText } from "../components/numbers.ts";
 import type { ListedPage } from "../components/paged-table.tsx";
 import { SavedViews } from "../components/menus/saved-views-menu.tsx";
@@ -25,7 +25,7 @@ const inputsMax = 200;
 export function TracesView({ hone }: { readonly hone: Hone }) {
   const { query } = place.value;
   const projects = useProjects(hone);
-  const project = query.get("project") ?? projects.value?.[0] ?? null;
+  const project = projectNamed(query.get("project") ?? projects.value?.[0] ?? "") || null;
   const after = query.get("after") ?? "0";
   const loaded = useLoaded(
     (signal) => readPage(hone, project, Number(after), signal),

@@ -6,6 +6,7 @@ import { useAction } from "../components/forms/use-action.ts";
 import { Icon } from "../components/icon.tsx";
 import { BulkActions } from "../components/tables/bulk-actions.tsx";
 import { addressOf, go } from "../router.ts";
+import { may } from "../session.ts";
 import { selectedGroups } from "./selected-groups.ts";
 
 export function TrajectoryActions({
@@ -32,9 +33,11 @@ export function TrajectoryActions({
   };
   return (
     <BulkActions rows={rows} name="trajectories" load={load}>
-      <button type="button" disabled={isBusy || rows.length === 0} onClick={() => run(train)}>
-        <Icon of="play" /> Train
-      </button>
+      {may("train") && (
+        <button type="button" disabled={isBusy || rows.length === 0} onClick={() => run(train)}>
+          <Icon of="play" /> Train
+        </button>
+      )}
       <Failure of={failure} />
     </BulkActions>
   );

@@ -5,6 +5,7 @@ import type { TrainingJob } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { webPlatform } from "../../client/platform.ts";
 import { ChartBoard } from "../charts/chart-board.tsx";
+import { CodeText } from "../components/errors/code-text.tsx";
 import { Failure } from "../components/forms/failure.tsx";
 import { useAction } from "../components/forms/use-action.ts";
 import { durationText } from "../components/numbers.ts";
@@ -13,6 +14,7 @@ import { Facts, Shown, View, When } from "../components/shown.tsx";
 import { JobState } from "../components/tables/job-cells.tsx";
 import { jobsChanged, summary } from "../live.ts";
 import { addressOf, go } from "../router.ts";
+import { may } from "../session.ts";
 import { useLoaded } from "../use-loaded.ts";
 import { FeedbackBehind } from "../jobs/feedback-behind.tsx";
 import { NotTrained } from "../jobs/job-data.tsx";
@@ -41,6 +43,7 @@ export function JobView({ hone, id }: { readonly hone: Hone; readonly id: string
       state={loaded.value !== null && <JobState job={loaded.value} />}
       actions={
         loaded.value !== null &&
+        may("train") &&
         isFinished(loaded.value) && (
           <a class="button" href={addressOf("train", [], { job: id })}>
             Train again with other settings
@@ -83,7 +86,7 @@ export function JobView({ hone, id }: { readonly hone: Hone; readonly id: string
       </Shown>
       {failure !== null && (
         <p class="failure" role="alert">
-          Cannot follow the job's progress: {failure}
+          Cannot follow the job's progress: <CodeText of={failure} />
         </p>
       )}
       {curves.length > 0 && (
@@ -145,7 +148,7 @@ function Actions({
     go(addressOf("jobs", [id]));
   };
   const canRetry = job.state === "failed" || job.state === "cancelled";
-  if (isFinished(job) && !canRetry) return null;
+  if (!may("train") || (isFinished(job) && !canRetry)) return null;
   return (
     <div class="row-buttons">
       {!isFinished(job) && (

@@ -18,6 +18,7 @@ import { layoutIn } from "../components/tables/table-layout.ts";
 import { JobActions } from "../jobs/job-actions.tsx";
 import { jobsChanged, summary } from "../live.ts";
 import { addressOf, go, place } from "../router.ts";
+import { may } from "../session.ts";
 import { useLoaded } from "../use-loaded.ts";
 import {
   jobFilters,
@@ -49,9 +50,11 @@ export function Jobs({ hone }: { readonly hone: Hone }) {
       actions={
         <>
           <SavedViews />
-          <a class="button primary" href={addressOf("train")}>
-            <Icon of="plus" /> New job
-          </a>
+          {may("train") && (
+            <a class="button primary" href={addressOf("train")}>
+              <Icon of="plus" /> New job
+            </a>
+          )}
         </>
       }
     >

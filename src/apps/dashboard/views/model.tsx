@@ -3,12 +3,15 @@ import type { Checkpoint, ModelObject } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { ChartBoard } from "../charts/chart-board.tsx";
 import { DeleteVersion } from "../versions/delete-version.tsx";
+import { Failure } from "../components/forms/failure.tsx";
 import { shortNumber } from "../components/numbers.ts";
 import { saveFile } from "../components/save-file.ts";
 import { Facts, Shown, View, When, WideTable } from "../components/shown.tsx";
 import { LearningPanel } from "../learning/learning-panel.tsx";
 import { addressOf } from "../router.ts";
-import { useLoaded, messageOf } from "../use-loaded.ts";
+import { may } from "../session.ts";
+import { messageOf } from "../components/errors/error-text.ts";
+import { useLoaded } from "../use-loaded.ts";
 import { newestVersions, versionsMax } from "./newest-versions.ts";
 import { versionAddresses } from "../runs/version-address.ts";
 import { curvesOf, rewardColumns, rewardTitles } from "./version-curves.ts";
@@ -36,10 +39,18 @@ export function ModelView({ hone, id }: { readonly hone: Hone; readonly id: stri
               <a href={addressOf("jobs", [], { model: nameOf(value) })}>Jobs</a>
               <a href={addressOf("trajectories", [id])}>Trajectories</a>
               <a href={addressOf("conversations", [], { model: id })}>Conversations</a>
-              <a href={chatAddress(nameOf(value))}>Chat</a>
-              <a href={chatAddress(nameOf(value), value.base_model)}>Compare with the base model</a>
-              <a href={addressOf("train", [], { model: id })}>Train on a file</a>
-              <a href={addressOf("train", [], { feedback: id })}>Train on feedback</a>
+              {may("chat") && (
+                <>
+                  <a href={chatAddress(nameOf(value))}>Chat</a>
+                  <a href={chatAddress(nameOf(value), value.base_model)}>Compare with the base model</a>
+                </>
+              )}
+              {may("train") && (
+                <>
+                  <a href={addressOf("train", [], { model: id })}>Train on a file</a>
+                  <a href={addressOf("train", [], { feedback: id })}>Train on feedback</a>
+                </>
+              )}
               <a href={addressOf("evaluation", [id])}>Evaluation</a>
               <a href={addressOf("runs", [], { ids: id })}>Overlay with others</a>
             </p>
@@ -109,11 +120,7 @@ function Versions({
       {versions.length === versionsMax && (
         <p class="muted">Only the newest {versionsMax} versions are shown.</p>
       )}
-      {failure !== null && (
-        <p class="failure" role="alert">
-          {failure}
-        </p>
-      )}
+      <Failure of={failure} />
       <WideTable label="Versions">
         <thead>
           <tr>
@@ -151,7 +158,7 @@ function Versions({
               </td>
               <td>{jobId === null ? "–" : <a href={addressOf("jobs", [jobId])}>job</a>}</td>
               <td>
-                {step > 0 && (
+                {step > 0 && may("chat") && (
                   <a href={chatAddress(`${nameOf(model)}:step${step}`, `${nameOf(model)}:step${step - 1}`)}>
                     with version {step - 1}
                   </a>

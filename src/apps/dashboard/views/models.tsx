@@ -17,6 +17,7 @@ import { useSelection } from "../components/tables/selection.tsx";
 import { jobsChanged } from "../live.ts";
 import { addressOf, place } from "../router.ts";
 import { NewModel } from "../training/new-model.tsx";
+import { may } from "../session.ts";
 import { useLoaded } from "../use-loaded.ts";
 import { rewardsByModel } from "./model-rewards.ts";
 
@@ -65,13 +66,18 @@ export function Models({ hone }: { readonly hone: Hone }) {
         nameOf={({ project, name }) => `${project}/${name}`}
         selection={selection}
         toolbar={(models) => (
-          <BulkActions rows={models} name="models" onDelete={() => remove(models)}>
+          <BulkActions rows={models} name="models" {...(may("train") && { onDelete: () => remove(models) })}>
             <BulkLink to={addressOf("runs", [], { ids: idsOf(models) })} isOff={models.length < 2}>
               <Icon of="compare" /> Compare
             </BulkLink>
-            <BulkLink to={addressOf("train", [], { model: models[0]?.id ?? "" })} isOff={models.length !== 1}>
-              <Icon of="play" /> Train
-            </BulkLink>
+            {may("train") && (
+              <BulkLink
+                to={addressOf("train", [], { model: models[0]?.id ?? "" })}
+                isOff={models.length !== 1}
+              >
+                <Icon of="play" /> Train
+              </BulkLink>
+            )}
           </BulkActions>
         )}
         none={() => <NoModels />}

@@ -1,9 +1,10 @@
 // View that asks for a key.
 import { useState } from "preact/hooks";
+import { Failure } from "../components/forms/failure.tsx";
 import { Logo } from "../components/logo.tsx";
 import { View } from "../components/shown.tsx";
 import { signIn } from "../session.ts";
-import { messageOf } from "../use-loaded.ts";
+import { messageOf } from "../components/errors/error-text.ts";
 
 export function SignIn() {
   const [failure, setFailure] = useState<string | null>(null);
@@ -49,11 +50,7 @@ export function SignIn() {
             <code>HONE_API_KEY</code> is set; <code>hone keys create</code> creates more keys. This page
             stores the key in this tab only, until you close it.
           </p>
-          {failure !== null && (
-            <p class="failure" role="alert">
-              {failure}
-            </p>
-          )}
+          <Failure of={failure} />
           <button type="submit" disabled={isBusy}>
             Sign in
           </button>

@@ -1,12 +1,24 @@
 // Projects of the models that the user can read, and a field for choosing one.
 import { useId } from "preact/hooks";
 import type { Hone } from "../../../client/hone.ts";
+import { may, session } from "../../session.ts";
 import { type Loaded, useLoaded } from "../../use-loaded.ts";
+import { fullProjectName, projectsOfModels } from "./project-name.ts";
 
-/** Loads the projects of the first 100 models, as `<entity>/<project>`. */
+/** Returns the project that the user named, with the entity of the key if none was named. */
+export function projectNamed(typed: string): string {
+  return fullProjectName(typed, session.value?.key.entity ?? "");
+}
+
+/**
+ * Loads the projects of the first 100 models, as `<entity>/<project>`. A key that may not list these models gets the
+ * projects of the models that it can chat with.
+ */
 export function useProjects(hone: Hone): Loaded<readonly string[]> {
   return useLoaded(
     async (signal) => {
+      if (!may("readModels"))
+        return projectsOfModels((await hone.served.list({ signal })).map(({ id }) => id));
       const { data } = await hone.models.list({ limit: 100 }, { signal }).first();
       return [...new Set(data.map(({ entity, project }) => `${entity}/${project}`))];
     },
@@ -36,16 +48,29 @@ export function ProjectField({
           list={id}
           key={value}
           defaultValue={value}
-          placeholder="entity/project"
+          placeholder="project or entity/project"
           required={isRequired}
           onChange={(event) => onChange?.(event.currentTarget.value.trim())}
         />
       </label>
-      <datalist id={id}>
-        {projects.map((name) => (
-          <option key={name} value={name} />
-        ))}
-      </datalist>
+      <ProjectOptions id={id} projects={projects} />
     </>
+  );
+}
+
+/** The projects that a field whose `list` is the id offers. */
+export function ProjectOptions({
+  id,
+  projects,
+}: {
+  readonly id: string;
+  readonly projects: readonly string[];
+}) {
+  return (
+    <datalist id={id}>
+      {projects.map((name) => (
+        <option key={name} value={name} />
+      ))}
+    </datalist>
   );
 }

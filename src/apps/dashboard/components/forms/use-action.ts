@@ -1,6 +1,6 @@
 // Hook for buttons and forms that change something: runs one action at a time, and keeps the message of its error.
 import { useState } from "preact/hooks";
-import { messageOf } from "../../use-loaded.ts";
+import { messageOf } from "../errors/error-text.ts";
 
 export interface Action {
   readonly isBusy: boolean;

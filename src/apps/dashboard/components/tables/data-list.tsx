@@ -32,7 +32,7 @@ export function DataList<Row>({
       {(page) => (
         <>
           {page.rows.length === 0 ? (
-            <NoRows>{none(page)}</NoRows>
+            loaded.failure === null && <NoRows>{none(page)}</NoRows>
           ) : (
             <DataTable
               {...table}
