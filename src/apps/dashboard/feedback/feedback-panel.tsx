@@ -4,49 +4,46 @@ import type { FeedbackRecord } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { When } from "../components/shown.tsx";
 import { type Shortcut, useShortcuts } from "../shortcuts.tsx";
-import { useLoaded } from "../use-loaded.ts";
+import { CodeText } from "../components/errors/code-text.tsx";
+import { may, session } from "../session.ts";
 import { FreeForm } from "./free-form.tsx";
-import { isReaction, note as noteOf, noteLengthMax, reaction, formatRecord } from "./records.ts";
+import { isReaction, note as noteOf, noteLengthMax, formatRecord } from "./records.ts";
 import type { Subject } from "./references.ts";
 import { useFeedback } from "./use-feedback.ts";
 
 /** Emojis of the reactions. The digit key 1 stands for the first. */
 const reactions = ["👍", "👎", "🎉", "🤔", "❤️"] as const;
 
-/**
- * @param isElsewhere returns true for records that another panel shows
- * @param hasKeys true if the view's keyboard shortcuts apply to this panel
- */
-export function FeedbackPanel({
-  hone,
-  subject,
-  isElsewhere = () => false,
-  hasKeys = true,
-  label = "Feedback",
-}: {
+/** Shows nothing to a key that may not list feedback. */
+export function FeedbackPanel(properties: Properties) {
+  return may("readFeedback") ? <Panel {...properties} /> : null;
+}
+
+interface Properties {
   readonly hone: Hone;
   readonly subject: Subject;
+  /** Returns true for records that another panel shows. */
   readonly isElsewhere?: (record: FeedbackRecord) => boolean;
+  /** True if the view's keyboard shortcuts apply to this panel. */
   readonly hasKeys?: boolean;
   readonly label?: string;
-}) {
+}
+
+function Panel({ hone, subject, isElsewhere = () => false, hasKeys = true, label = "Feedback" }: Properties) {
   const feedback = useFeedback(hone, subject);
   const records = feedback.records.filter((record) => !isElsewhere(record));
-  const key = useLoaded((signal) => hone.server.key({ signal }), [hone]);
   const note = useRef<HTMLTextAreaElement>(null);
-  const owner = key.value?.owner;
+  const owner = session.value?.key.owner;
   const isOwn = (record: FeedbackRecord): boolean => record.vendor_user_id === owner;
   const given = (emoji: string) => records.find((record) => isOwn(record) && isReaction(record, emoji));
-  /** Adds the user's reaction, or removes it if the user has already given it. */
-  const react = (emoji: string): void => {
-    const record = given(emoji);
-    if (record === undefined) feedback.give(reaction(emoji));
-    else feedback.remove(record.id);
-  };
+  const canJudge = may("judge");
+  const react = (emoji: string): void =>
+    feedback.react(emoji, (record) => isOwn(record) && !isElsewhere(record));
   // Shortcuts are registered only once, so they call the function of the latest rendering through this ref.
   const latest = useRef(react);
   latest.current = react;
-  useShortcuts(hasKeys ? keysOf(latest, note) : [], [hasKeys]);
+  const usesKeys = hasKeys && canJudge;
+  useShortcuts(usesKeys ? keysOf(latest, note) : [], [usesKeys]);
   const saveNote = (): void => {
     const text = note.current?.value.trim() ?? "";
     if (text === "") return;
@@ -57,48 +54,52 @@ export function FeedbackPanel({
   return (
     <section class="feedback" aria-label={label}>
       <h2>{label}</h2>
-      <div class="reactions" role="group" aria-label="Reactions">
-        {reactions.map((emoji) => (
-          <button
-            key={emoji}
-            type="button"
-            aria-pressed={given(emoji) !== undefined}
-            aria-label={`React with ${emoji}`}
-            onClick={() => react(emoji)}
-          >
-            {emoji}
-          </button>
-        ))}
-      </div>
-      <form
-        class="stacked"
-        onSubmit={(event) => {
-          event.preventDefault();
-          saveNote();
-        }}
-      >
-        <label>
-          Note
-          <textarea
-            ref={note}
-            rows={3}
-            maxLength={noteLengthMax}
-            onKeyDown={(event) => {
-              if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) saveNote();
-              else if (event.key === "Escape") event.currentTarget.blur();
+      {canJudge && (
+        <>
+          <div class="reactions" role="group" aria-label="Reactions">
+            {reactions.map((emoji) => (
+              <button
+                key={emoji}
+                type="button"
+                aria-pressed={given(emoji) !== undefined}
+                aria-label={`React with ${emoji}`}
+                onClick={() => react(emoji)}
+              >
+                {emoji}
+              </button>
+            ))}
+          </div>
+          <form
+            class="stacked"
+            onSubmit={(event) => {
+              event.preventDefault();
+              saveNote();
             }}
-          />
-        </label>
-        <button type="submit">Save note</button>
-      </form>
-      <FreeForm onGive={feedback.give} />
+          >
+            <label>
+              Note
+              <textarea
+                ref={note}
+                rows={3}
+                maxLength={noteLengthMax}
+                onKeyDown={(event) => {
+                  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) saveNote();
+                  else if (event.key === "Escape") event.currentTarget.blur();
+                }}
+              />
+            </label>
+            <button type="submit">Save note</button>
+          </form>
+          <FreeForm onGive={feedback.give} />
+        </>
+      )}
       {feedback.failure === null ? (
         <p class="muted" role="status">
           {feedback.isLoaded ? countText(records.length, feedback.hasMore) : "Loading …"}
         </p>
       ) : (
         <p class="failure" role="alert">
-          {feedback.failure}
+          <CodeText of={feedback.failure} />
         </p>
       )}
       <ul class="records">
@@ -106,11 +107,11 @@ export function FeedbackPanel({
           <RecordItem
             key={record.id}
             record={record}
-            onRemove={isOwn(record) ? () => feedback.remove(record.id) : null}
+            onRemove={canJudge && isOwn(record) ? () => feedback.remove(record.id) : null}
           />
         ))}
       </ul>
-      {hasKeys && (
+      {usesKeys && (
         <p class="muted">
           <kbd>1</kbd> to <kbd>5</kbd> react, <kbd>+</kbd> and <kbd>-</kbd> give a thumbs up or down,{" "}
           <kbd>c</kbd> starts a note, <kbd>Ctrl</kbd> <kbd>Enter</kbd> saves it

@@ -1,7 +1,7 @@
 // Tests of feedback typed by the user, and of the text that shows a record.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { freeRecord, isReaction, note, reaction, formatRecord } from "./records.ts";
+import { formatRecord, freeRecord, isReaction, note, reaction, reactionChange } from "./records.ts";
 
 test("requires a type and an object, and says what is wrong", () => {
   assert.deepEqual(freeRecord(" score ", '{"value": 0.5}'), {
@@ -23,4 +23,13 @@ test("shows the emoji of a reaction, the text of a note, and the payload of othe
   assert.equal(formatRecord({ feedback_type: "score", payload: { value: 1 } }), 'score {"value":1}');
   assert.equal(isReaction(reaction("👍"), "👍"), true);
   assert.equal(isReaction({ feedback_type: "score", payload: { emoji: "👍" } }, "👍"), false);
+});
+
+test("replaces a thumb by the opposite thumb, and removes a reaction that is chosen again", () => {
+  const up = { id: "1", ...reaction("👍") };
+  const party = { id: "2", ...reaction("🎉") };
+  assert.deepEqual(reactionChange([], "👎"), { isAdded: true, removed: [] });
+  assert.deepEqual(reactionChange([up, party], "👎"), { isAdded: true, removed: ["1"] });
+  assert.deepEqual(reactionChange([up, party], "👍"), { isAdded: false, removed: ["1"] });
+  assert.deepEqual(reactionChange([up], "🎉"), { isAdded: true, removed: [] });
 });

@@ -25,6 +25,33 @@ export function isReaction(
   return record.feedback_type === reactionType && record.payload["emoji"] === emoji;
 }
 
+/** Reactions that contradict each other, so that one person gives only one of them. */
+const opposites: Readonly<Record<string, string>> = { "👍": "👎", "👎": "👍" };
+
+/** Change of a person's records when the person chooses a reaction. */
+export interface ReactionChange {
+  readonly isAdded: boolean;
+  /** Ids of the records to delete. */
+  readonly removed: readonly string[];
+}
+
+/**
+ * Returns the change that adds a reaction and removes its opposite, or that removes the reaction if it is already
+ * given.
+ *
+ * @param own the person's records on the subject
+ */
+export function reactionChange(
+  own: readonly Pick<FeedbackRecord, "id" | "feedback_type" | "payload">[],
+  emoji: string,
+): ReactionChange {
+  const idsWith = (one: string) => own.filter((record) => isReaction(record, one)).map(({ id }) => id);
+  const given = idsWith(emoji);
+  const opposite = opposites[emoji];
+  if (given.length > 0) return { isAdded: false, removed: given };
+  return { isAdded: true, removed: opposite === undefined ? [] : idsWith(opposite) };
+}
+
 /**
  * Parses feedback that the user has typed.
  *
