@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { chatSettings, offeredNames, putChatSettings } from "./chat-settings.ts";
+import { chatSettings, offeredNames, putChatSettings, usualModel } from "./chat-settings.ts";
 
 test("reads back the settings that were written", () => {
   const settings = {
@@ -29,4 +29,10 @@ test("of 10,000 models, a field offers the newest hundred with the typed text", 
   assert.equal(offeredNames(served, "").length, 100);
   assert.deepEqual(offeredNames(served, "model-999").at(-1), "p/model-9999");
   assert.deepEqual(offeredNames(served, "model-1234"), ["p/model-1234"]);
+});
+
+test("asks the newest model by its name without a version", () => {
+  assert.equal(usualModel(["tiny", "e/p/a", "e/p/a:step1", "e/p/a:step2"]), "e/p/a");
+  assert.equal(usualModel(["tiny"]), "tiny");
+  assert.equal(usualModel([]), "");
 });

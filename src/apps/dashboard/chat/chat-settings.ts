@@ -57,6 +57,14 @@ export function putChatSettings(query: URLSearchParams, settings: ChatSettings):
   if (settings.showsTokens) query.set("tokens", "1");
 }
 
+/**
+ * Returns the model that a new chat asks: the newest served model, without its version, so that the newest version
+ * answers. Empty if there is none.
+ */
+export function usualModel(served: readonly string[]): string {
+  return (served.at(-1) ?? "").replace(/:step\d+$/, "");
+}
+
 /** Maximum number of model names that a field offers; thousands would block the browser for seconds. */
 const offeredMax = 100;
 

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
 import type { Hone } from "../../client/hone.ts";
-import { chatSettings, type ChatSettings, putChatSettings } from "../chat/chat-settings.ts";
+import { chatSettings, type ChatSettings, putChatSettings, usualModel } from "../chat/chat-settings.ts";
 import { messagesOf } from "../chat/conversation.ts";
 import { CopyRequest } from "../chat/copy-request.tsx";
 import { RoundView } from "../chat/round-view.tsx";
@@ -10,6 +10,7 @@ import { SettingsForm } from "../chat/settings-form.tsx";
 import { useChat } from "../chat/use-chat.ts";
 import { Shown, View } from "../components/shown.tsx";
 import { place, replaceQuery } from "../router.ts";
+import { session } from "../session.ts";
 import { LevelLegend } from "../trajectories/token-text.tsx";
 import { useLoaded } from "../use-loaded.ts";
 
@@ -23,9 +24,8 @@ export function ChatView({ hone }: { readonly hone: Hone }) {
 }
 
 function Conversation({ hone, served }: { readonly hone: Hone; readonly served: readonly string[] }) {
-  const settings = chatSettings(place.value.query, served.at(-1) ?? "");
+  const settings = chatSettings(place.value.query, usualModel(served));
   const chat = useChat(hone, settings);
-  const key = useLoaded((signal) => hone.server.key({ signal }), [hone]);
   const change = (changed: Partial<ChatSettings>): void =>
     replaceQuery((query) => putChatSettings(query, { ...settings, ...changed }));
   return (
@@ -41,7 +41,7 @@ function Conversation({ hone, served }: { readonly hone: Hone; readonly served: 
           chat={chat}
           models={settings.models}
           showsTokens={settings.showsTokens}
-          entity={key.value?.entity ?? null}
+          entity={session.value?.key.entity ?? null}
         />
       ))}
       {!chat.isKept && (
