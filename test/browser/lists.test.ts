@@ -105,7 +105,7 @@ test("selected jobs are compared, and selected models are deleted", inBrowser, a
   for (const id of ids) await page.getByRole("checkbox", { name: `Select job ${id.slice(-8)}` }).check();
   assert.deepEqual(await allFaults(page), []);
   await page.getByRole("link", { name: "Compare" }).click();
-  await page.getByRole("heading", { name: "Compare jobs" }).waitFor();
+  await page.getByRole("heading", { name: "Runs", exact: true }).waitFor();
   for (const id of ids) await page.getByRole("link", { name: new RegExp(id.slice(-8)) }).waitFor();
   await page.locator(".plot canvas").first().waitFor();
 

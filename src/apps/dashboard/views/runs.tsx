@@ -28,7 +28,7 @@ export function Runs({ hone }: { readonly hone: Hone }) {
   const choose = (chosen: readonly string[]): void =>
     replaceQuery((changed) => changed.set("ids", chosen.join()));
   return (
-    <View title={kind === "jobs" ? "Compare jobs" : "Compare models"}>
+    <View title="Runs" lead={`The curves and settings of several ${kind} in the same charts.`}>
       {asked.length > runsMax && <p class="warning">Only the first {runsMax} runs are shown.</p>}
       <RunPicker
         hone={hone}
