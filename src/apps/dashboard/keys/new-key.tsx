@@ -53,8 +53,12 @@ export function NewKey({
             <label key={scope} class="check">
               <input type="checkbox" name="scopes" value={scope} />
               {scope}
-              <small class="muted">opens {titlesWith(scope).join(", ")} on this page</small>
             </label>
+          ))}
+          {scopes.map((scope) => (
+            <p key={scope} class="muted small">
+              On this page, <code>{scope}</code> opens {titlesWith(scope).join(", ")}.
+            </p>
           ))}
           <p class="muted small">
             Any key opens Overview, Base models and Keys and usage. Logs and the list of keys need an
