@@ -9,6 +9,7 @@ import { ProjectField, projectNamed, useProjects } from "../components/forms/pro
 import { shortId } from "../components/short-id.ts";
 import { Shown, View, WideTable } from "../components/shown.tsx";
 import { addressOf, go, place } from "../router.ts";
+import { may } from "../session.ts";
 import { useLoaded } from "../use-loaded.ts";
 import { NewQueue } from "./new-queue.tsx";
 
@@ -36,9 +37,11 @@ export function Queues({ hone }: { readonly hone: Hone }) {
     <View
       title="Annotation queues"
       actions={
-        <button type="button" class="primary" onClick={() => setIsNew(true)}>
-          <Icon of="plus" /> New queue
-        </button>
+        may("judge") && (
+          <button type="button" class="primary" onClick={() => setIsNew(true)}>
+            <Icon of="plus" /> New queue
+          </button>
+        )
       }
     >
       <form

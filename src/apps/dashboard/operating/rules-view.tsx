@@ -36,9 +36,11 @@ export function RulesView({ hone }: { readonly hone: Hone }) {
       title="Reward rules"
       lead="Rules turn feedback into rewards. Automatic rules also create training jobs."
       actions={
-        <button type="button" class="primary" onClick={() => setIsNew(true)}>
-          <Icon of="plus" /> New rule
-        </button>
+        may("train") && (
+          <button type="button" class="primary" onClick={() => setIsNew(true)}>
+            <Icon of="plus" /> New rule
+          </button>
+        )
       }
     >
       <PagedTable

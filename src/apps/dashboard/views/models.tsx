@@ -52,9 +52,11 @@ export function Models({ hone }: { readonly hone: Hone }) {
       actions={
         <>
           <SavedViews />
-          <button type="button" class="primary" onClick={() => setIsNew(true)}>
-            <Icon of="plus" /> New model
-          </button>
+          {may("train") && (
+            <button type="button" class="primary" onClick={() => setIsNew(true)}>
+              <Icon of="plus" /> New model
+            </button>
+          )}
         </>
       }
     >
