@@ -43,6 +43,8 @@ test("recognizes a job that succeeded without training", () => {
   const trained = { ...counts, groups_trainable: 2, steps: { count: 3, passes: 1, sequences_max: 4 } };
   assert.ok(trainedNothing({ state: "succeeded", counts }));
   assert.ok(!trainedNothing({ state: "succeeded", counts: trained }));
+  // A preference job has no groups.
+  assert.ok(!trainedNothing({ state: "succeeded", counts: { ...trained, groups_trainable: 0 } }));
   assert.ok(!trainedNothing({ state: "succeeded", counts: null }));
   assert.ok(!trainedNothing({ state: "failed", counts }));
 });

@@ -45,9 +45,8 @@ export function jobRewardColumns(jobs: readonly Pick<TrainingJob, "rewards">[]):
 
 /** True if a job succeeded without a single optimizer step, so that its version answers as the one before. */
 export function trainedNothing({ state, counts }: Pick<TrainingJob, "state" | "counts">): boolean {
-  return (
-    state === "succeeded" && counts !== null && (counts.groups_trainable === 0 || counts.steps?.count === 0)
-  );
+  // Jobs of older servers have no number of steps.
+  return state === "succeeded" && counts !== null && (counts.steps?.count ?? counts.sequences) === 0;
 }
 
 /** Returns a job with the progress of the live summary, if the summary is newer than the job. */
