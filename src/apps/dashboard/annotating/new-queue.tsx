@@ -1,11 +1,9 @@
 // Dialog that creates an annotation queue with its questions.
 import { useState } from "preact/hooks";
 import type { Hone } from "../../client/hone.ts";
-import { Dialog } from "../components/forms/dialog.tsx";
-import { Failure } from "../components/forms/failure.tsx";
+import { FormDialog } from "../components/forms/form-dialog.tsx";
 import { numberOrNull, textIn } from "../components/forms/form-values.ts";
 import { ProjectField } from "../components/forms/projects.tsx";
-import { useAction } from "../components/forms/use-action.ts";
 import { type AnswerKind, answerKinds, type QuestionFields, questionOf } from "./question-fields.ts";
 
 const empty: QuestionFields = { name: "", text: "", kind: "yes-no", values: "", isOptional: false };
@@ -23,7 +21,6 @@ export function NewQueue({
   readonly onClose: () => void;
   readonly onMade: (queue: { readonly project_id: string; readonly queue_id: string }) => void;
 }) {
-  const { isBusy, failure, run } = useAction();
   const [questions, setQuestions] = useState<readonly QuestionFields[]>([empty]);
   const create = async (form: HTMLFormElement): Promise<void> => {
     const project_id = textIn(form, "project");
@@ -37,51 +34,39 @@ export function NewQueue({
     onMade({ project_id, queue_id });
   };
   return (
-    <Dialog title="New queue" onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          const form = event.currentTarget;
-          run(() => create(form));
-        }}
-      >
-        <ProjectField projects={projects} value={project} isRequired />
-        <label>
-          Name
-          <input name="name" required placeholder="tone" />
-        </label>
-        <label>
-          Description for annotators
-          <input name="description" />
-        </label>
-        <label>
-          Annotators who answer each item
-          <input name="annotators" type="number" min={1} max={20} defaultValue="1" />
-        </label>
-        {questions.map((question, index) => (
-          <Question
-            key={index}
-            number={index + 1}
-            of={question}
-            onChange={(change) => setQuestions(questions.with(index, { ...question, ...change }))}
-          />
-        ))}
-        <p>
-          <button type="button" class="plain" onClick={() => setQuestions([...questions, empty])}>
-            Add a question
-          </button>
-          {questions.length > 1 && (
-            <button type="button" class="plain" onClick={() => setQuestions(questions.slice(0, -1))}>
-              Remove the last question
-            </button>
-          )}
-        </p>
-        <Failure of={failure} />
-        <button type="submit" disabled={isBusy}>
-          Create
+    <FormDialog title="New queue" onSubmit={create} onClose={onClose}>
+      <ProjectField projects={projects} value={project} isRequired />
+      <label>
+        Name
+        <input name="name" required placeholder="tone" />
+      </label>
+      <label>
+        Description for annotators
+        <input name="description" />
+      </label>
+      <label>
+        Annotators who answer each item
+        <input name="annotators" type="number" min={1} max={20} defaultValue="1" />
+      </label>
+      {questions.map((question, index) => (
+        <Question
+          key={index}
+          number={index + 1}
+          of={question}
+          onChange={(change) => setQuestions(questions.with(index, { ...question, ...change }))}
+        />
+      ))}
+      <p>
+        <button type="button" class="plain" onClick={() => setQuestions([...questions, empty])}>
+          Add a question
         </button>
-      </form>
-    </Dialog>
+        {questions.length > 1 && (
+          <button type="button" class="plain" onClick={() => setQuestions(questions.slice(0, -1))}>
+            Remove the last question
+          </button>
+        )}
+      </p>
+    </FormDialog>
   );
 }
 

@@ -1,11 +1,9 @@
 // Dialog that creates a key.
 import type { KeyCreate } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
-import { Dialog } from "../components/forms/dialog.tsx";
-import { Failure } from "../components/forms/failure.tsx";
+import { FormDialog } from "../components/forms/form-dialog.tsx";
 import { checkedIn, textIn, textOrNull } from "../components/forms/form-values.ts";
 import { timesIn } from "../components/forms/local-time.ts";
-import { useAction } from "../components/forms/use-action.ts";
 import { scopes, titlesWith } from "../frame/key-access.ts";
 import { LimitFields, limitsIn } from "./limit-fields.tsx";
 
@@ -18,68 +16,57 @@ export function NewKey({
   readonly onClose: () => void;
   readonly onMade: (secret: string) => void;
 }) {
-  const { isBusy, failure, run } = useAction();
+  const create = async (form: HTMLFormElement): Promise<void> =>
+    onMade((await hone.keys.create(keyIn(form))).key);
   return (
-    <Dialog title="New key" onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          const form = event.currentTarget;
-          run(async () => onMade((await hone.keys.create(keyIn(form))).key));
-        }}
-      >
-        <label>
-          Name
-          <input name="name" required maxLength={128} placeholder="nightly evaluation" />
-        </label>
-        <label>
-          Owner
-          <input name="owner" maxLength={128} placeholder="a person or a program" />
-        </label>
-        <label>
-          Entity
-          <input name="entity" maxLength={128} placeholder="that of your key" />
-        </label>
-        <label>
-          Role
-          <select name="role">
-            <option value="member">member of the entity</option>
-            <option value="admin">administrator of the server</option>
-          </select>
-        </label>
-        <fieldset>
-          <legend>Scopes; without any, the key may do everything that its role allows</legend>
-          {scopes.map((scope) => (
-            <label key={scope} class="check">
-              <input type="checkbox" name="scopes" value={scope} />
-              {scope}
-            </label>
-          ))}
-          {scopes.map((scope) => (
-            <p key={scope} class="muted small">
-              On this page, <code>{scope}</code> opens {titlesWith(scope).join(", ")}.
-            </p>
-          ))}
-          <p class="muted small">
-            Any key opens Overview, Base models and Keys and usage. Logs and the list of keys need an
-            administrator&apos;s key without scopes.
+    <FormDialog title="New key" onSubmit={create} onClose={onClose}>
+      <label>
+        Name
+        <input name="name" required maxLength={128} placeholder="nightly evaluation" />
+      </label>
+      <label>
+        Owner
+        <input name="owner" maxLength={128} placeholder="a person or a program" />
+      </label>
+      <label>
+        Entity
+        <input name="entity" maxLength={128} placeholder="that of your key" />
+      </label>
+      <label>
+        Role
+        <select name="role">
+          <option value="member">member of the entity</option>
+          <option value="admin">administrator of the server</option>
+        </select>
+      </label>
+      <fieldset>
+        <legend>Scopes; without any, the key may do everything that its role allows</legend>
+        {scopes.map((scope) => (
+          <label key={scope} class="check">
+            <input type="checkbox" name="scopes" value={scope} />
+            {scope}
+          </label>
+        ))}
+        {scopes.map((scope) => (
+          <p key={scope} class="muted small">
+            On this page, <code>{scope}</code> opens {titlesWith(scope).join(", ")}.
           </p>
-        </fieldset>
-        <label>
-          Only this project
-          <input name="project" maxLength={128} placeholder="all projects" />
-        </label>
-        <label>
-          Expires
-          <input name="expires_at" type="datetime-local" />
-        </label>
-        <LimitFields />
-        <Failure of={failure} />
-        <button type="submit" disabled={isBusy}>
-          Create
-        </button>
-      </form>
-    </Dialog>
+        ))}
+        <p class="muted small">
+          Any key opens Overview, Base models and Keys and usage. Logs and the list of keys need an
+          administrator&apos;s key without scopes.
+        </p>
+      </fieldset>
+      <label>
+        Only this project
+        <input name="project" maxLength={128} placeholder="all projects" />
+      </label>
+      <label>
+        Expires
+        <input name="expires_at" type="datetime-local" />
+      </label>
+      <LimitFields />
+    </FormDialog>
   );
 }
 

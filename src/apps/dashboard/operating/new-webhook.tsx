@@ -1,11 +1,9 @@
 // Dialog that creates a webhook.
 import type { WebhookCreate } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
-import { Dialog } from "../components/forms/dialog.tsx";
-import { Failure } from "../components/forms/failure.tsx";
+import { FormDialog } from "../components/forms/form-dialog.tsx";
 import { checkedIn, textIn, textOrNull } from "../components/forms/form-values.ts";
 import { ProjectOptions, projectNamed, useProjects } from "../components/forms/projects.tsx";
-import { useAction } from "../components/forms/use-action.ts";
 
 const events = [
   "training_ended",
@@ -24,7 +22,6 @@ export function NewWebhook({
   readonly onClose: () => void;
   readonly onMade: (secret: string) => void;
 }) {
-  const { isBusy, failure, run } = useAction();
   const projects = useProjects(hone);
   const create = async (form: HTMLFormElement): Promise<void> => {
     const checked = checkedIn(form, "events");
@@ -37,46 +34,34 @@ export function NewWebhook({
     onMade(webhook.secret);
   };
   return (
-    <Dialog title="New webhook" onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          const form = event.currentTarget;
-          run(() => create(form));
-        }}
-      >
-        <label>
-          URL of the receiver
-          <input name="url" type="url" required placeholder="https://hooks.example.com/hone" />
-        </label>
-        <fieldset>
-          <legend>Events</legend>
-          {events.map((event) => (
-            <label key={event} class="check">
-              <input
-                type="checkbox"
-                name="events"
-                value={event}
-                defaultChecked={event.startsWith("training")}
-              />
-              {event}
-            </label>
-          ))}
-        </fieldset>
-        <label>
-          Only this project
-          <input name="project_id" list="webhook-projects" placeholder="all projects" />
-        </label>
-        <ProjectOptions id="webhook-projects" projects={projects.value ?? []} />
-        <label>
-          Description
-          <input name="description" />
-        </label>
-        <Failure of={failure} />
-        <button type="submit" disabled={isBusy}>
-          Create
-        </button>
-      </form>
-    </Dialog>
+    <FormDialog title="New webhook" onSubmit={create} onClose={onClose}>
+      <label>
+        URL of the receiver
+        <input name="url" type="url" required placeholder="https://hooks.example.com/hone" />
+      </label>
+      <fieldset>
+        <legend>Events</legend>
+        {events.map((event) => (
+          <label key={event} class="check">
+            <input
+              type="checkbox"
+              name="events"
+              value={event}
+              defaultChecked={event.startsWith("training")}
+            />
+            {event}
+          </label>
+        ))}
+      </fieldset>
+      <label>
+        Only this project
+        <input name="project_id" list="webhook-projects" placeholder="all projects" />
+      </label>
+      <ProjectOptions id="webhook-projects" projects={projects.value ?? []} />
+      <label>
+        Description
+        <input name="description" />
+      </label>
+    </FormDialog>
   );
 }

@@ -8,7 +8,7 @@ import { ModelName } from "../components/tables/job-cells.tsx";
 import { msText, shortNumber } from "../components/numbers.ts";
 import { SavedViews } from "../components/menus/saved-views-menu.tsx";
 import { DataList } from "../components/tables/data-list.tsx";
-import type { DataColumn } from "../components/tables/data-table.tsx";
+import { type DataColumn, textColumn } from "../components/tables/data-table.tsx";
 import { useSelection } from "../components/tables/selection.tsx";
 import { layoutIn } from "../components/tables/table-layout.ts";
 import { FilterChoice, FilterForm, FilterText } from "../components/filter-form.tsx";
@@ -98,20 +98,8 @@ function columnsWith(names: ReadonlyMap<string, string>): readonly DataColumn<St
         </a>
       ),
     },
-    {
-      name: "prompt",
-      class: "words",
-      isText: true,
-      sort: ({ prompt }) => prompt,
-      cell: ({ prompt }) => prompt,
-    },
-    {
-      name: "answer",
-      class: "words",
-      isText: true,
-      sort: ({ answer }) => answer,
-      cell: ({ answer }) => answer,
-    },
+    textColumn("prompt", ({ prompt }) => prompt),
+    textColumn("answer", ({ answer }) => answer),
     {
       name: "model",
       class: "whole",

@@ -1,13 +1,11 @@
 // Dialog that creates a reward rule, and then shows what a job of the chosen model would train on.
 import { useState } from "preact/hooks";
 import type { Hone } from "../../client/hone.ts";
-import { Dialog } from "../components/forms/dialog.tsx";
-import { Failure } from "../components/forms/failure.tsx";
+import { FormDialog } from "../components/forms/form-dialog.tsx";
 import { textIn } from "../components/forms/form-values.ts";
 import { ProjectModels } from "../components/forms/project-models.tsx";
 import { projectOf } from "../components/forms/project-name.ts";
 import { ProjectField, useProjects } from "../components/forms/projects.tsx";
-import { useAction } from "../components/forms/use-action.ts";
 import { addressOf, go, place } from "../router.ts";
 import { type TermKind, termKinds, termsOf } from "./rule-terms.ts";
 
@@ -18,7 +16,6 @@ export function NewRule({ hone, onClose }: { readonly hone: Hone; readonly onClo
   const [typed, setTyped] = useState(query.get("new") ?? "");
   const project = typed === "" ? (projects.value?.[0] ?? "") : typed;
   const [kind, setKind] = useState<TermKind>(annotation === "" ? "thumbs" : "annotation");
-  const { isBusy, failure, run } = useAction();
   const create = async (form: HTMLFormElement): Promise<void> => {
     const model = textIn(form, "model");
     const isAutomatic = textIn(form, "automatic") !== "" && model !== "";
@@ -33,63 +30,51 @@ export function NewRule({ hone, onClose }: { readonly hone: Hone; readonly onClo
     else go(addressOf("train", [], { feedback: model, rule: rule.id }));
   };
   return (
-    <Dialog title="New rule" onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          const form = event.currentTarget;
-          run(() => create(form));
-        }}
-      >
-        <ProjectField projects={projects.value ?? []} value={project} isRequired onChange={setTyped} />
-        <label>
-          Name
-          <input name="name" required defaultValue={annotation} placeholder="thumbs" />
-        </label>
-        <label>
-          Feedback
-          {/* Safe cast: the options are the keys of the record. */}
-          <select value={kind} onChange={(event) => setKind(event.currentTarget.value as TermKind)}>
-            {Object.entries(termKinds).map(([value, title]) => (
-              <option key={value} value={value}>
-                {title}
-              </option>
-            ))}
-          </select>
-        </label>
-        {kind === "annotation" && (
-          <>
-            <label>
-              Short name of the question
-              <input name="annotation" required defaultValue={annotation} placeholder="tone" />
-            </label>
-            <label>
-              Rewards; empty if the answers are yes and no, or numbers from 0 to 1
-              <input
-                name="rewards"
-                defaultValue={query.get("rewards") ?? ""}
-                placeholder="kind=1, rude=0 or 1..5"
-              />
-            </label>
-          </>
-        )}
-        {kind === "json" && (
+    <FormDialog title="New rule" onSubmit={create} onClose={onClose}>
+      <ProjectField projects={projects.value ?? []} value={project} isRequired onChange={setTyped} />
+      <label>
+        Name
+        <input name="name" required defaultValue={annotation} placeholder="thumbs" />
+      </label>
+      <label>
+        Feedback
+        {/* Safe cast: the options are the keys of the record. */}
+        <select value={kind} onChange={(event) => setKind(event.currentTarget.value as TermKind)}>
+          {Object.entries(termKinds).map(([value, title]) => (
+            <option key={value} value={value}>
+              {title}
+            </option>
+          ))}
+        </select>
+      </label>
+      {kind === "annotation" && (
+        <>
           <label>
-            Terms
-            <textarea name="json" required rows={5} placeholder={jsonExample} />
+            Short name of the question
+            <input name="annotation" required defaultValue={annotation} placeholder="tone" />
           </label>
-        )}
-        <ProjectModels hone={hone} project={project} label="Model to train" none="none yet" />
-        <label class="check">
-          <input type="checkbox" name="automatic" value="yes" />
-          Train this model automatically as feedback arrives
+          <label>
+            Rewards; empty if the answers are yes and no, or numbers from 0 to 1
+            <input
+              name="rewards"
+              defaultValue={query.get("rewards") ?? ""}
+              placeholder="kind=1, rude=0 or 1..5"
+            />
+          </label>
+        </>
+      )}
+      {kind === "json" && (
+        <label>
+          Terms
+          <textarea name="json" required rows={5} placeholder={jsonExample} />
         </label>
-        <Failure of={failure} />
-        <button type="submit" disabled={isBusy}>
-          Create
-        </button>
-      </form>
-    </Dialog>
+      )}
+      <ProjectModels hone={hone} project={project} label="Model to train" none="none yet" />
+      <label class="check">
+        <input type="checkbox" name="automatic" value="yes" />
+        Train this model automatically as feedback arrives
+      </label>
+    </FormDialog>
   );
 }
 

@@ -1,17 +1,14 @@
 // Dialog that registers a model to train.
 import type { Hone } from "../../client/hone.ts";
-import { Dialog } from "../components/forms/dialog.tsx";
-import { Failure } from "../components/forms/failure.tsx";
+import { FormDialog } from "../components/forms/form-dialog.tsx";
 import { textIn } from "../components/forms/form-values.ts";
 import { projectOf } from "../components/forms/project-name.ts";
 import { ProjectField, useProjects } from "../components/forms/projects.tsx";
-import { useAction } from "../components/forms/use-action.ts";
 import { summary } from "../live.ts";
 import { addressOf, go } from "../router.ts";
 
 export function NewModel({ hone, onClose }: { readonly hone: Hone; readonly onClose: () => void }) {
   const projects = useProjects(hone);
-  const { isBusy, failure, run } = useAction();
   const create = async (form: HTMLFormElement): Promise<void> => {
     const { id } = await hone.models.create({
       ...projectOf(textIn(form, "project")),
@@ -21,34 +18,22 @@ export function NewModel({ hone, onClose }: { readonly hone: Hone; readonly onCl
     go(addressOf("models", [id]));
   };
   return (
-    <Dialog title="New model" onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          const form = event.currentTarget;
-          run(() => create(form));
-        }}
-      >
-        <ProjectField projects={projects.value ?? []} value={projects.value?.[0] ?? ""} isRequired />
-        <label>
-          Name
-          <input name="name" required maxLength={128} placeholder="agent" />
-        </label>
-        <label>
-          Base model
-          <select name="base" required>
-            {(summary.value?.bases ?? []).map(({ name }) => (
-              <option key={name} value={name}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
-        <Failure of={failure} />
-        <button type="submit" disabled={isBusy}>
-          Create
-        </button>
-      </form>
-    </Dialog>
+    <FormDialog title="New model" onSubmit={create} onClose={onClose}>
+      <ProjectField projects={projects.value ?? []} value={projects.value?.[0] ?? ""} isRequired />
+      <label>
+        Name
+        <input name="name" required maxLength={128} placeholder="agent" />
+      </label>
+      <label>
+        Base model
+        <select name="base" required>
+          {(summary.value?.bases ?? []).map(({ name }) => (
+            <option key={name} value={name}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
+    </FormDialog>
   );
 }

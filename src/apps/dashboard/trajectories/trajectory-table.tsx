@@ -2,7 +2,7 @@
 import type { TrajectoryOutline } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { When } from "../components/shown.tsx";
-import { type DataColumn, DataTable } from "../components/tables/data-table.tsx";
+import { type DataColumn, DataTable, textColumn } from "../components/tables/data-table.tsx";
 import { useSelection } from "../components/tables/selection.tsx";
 import { addressOf } from "../router.ts";
 import { metricColumns } from "./list-query.ts";
@@ -56,20 +56,8 @@ function columnsOf(
       sort: ({ reward }) => reward,
       cell: ({ reward }) => metricText(reward),
     },
-    {
-      name: "prompt",
-      class: "words",
-      isText: true,
-      sort: ({ prompt }) => prompt,
-      cell: ({ prompt }) => prompt,
-    },
-    {
-      name: "answer",
-      class: "words",
-      isText: true,
-      sort: ({ answer }) => answer,
-      cell: ({ answer }) => answer,
-    },
+    textColumn("prompt", ({ prompt }) => prompt),
+    textColumn("answer", ({ answer }) => answer),
     ...metricColumns(rows, metricsMax).map((name, index): DataColumn<TrajectoryOutline> => ({
       name,
       title: name,

@@ -29,6 +29,11 @@ export interface DataColumn<Row> {
   readonly sort?: (row: Row) => number | string | null;
 }
 
+/** Returns a column with texts of users, such as prompts. */
+export function textColumn<Row>(name: string, textOf: (row: Row) => string): DataColumn<Row> {
+  return { name, class: "words", isText: true, sort: textOf, cell: textOf };
+}
+
 export interface DataTableProperties<Row> {
   /** Name of the table for screen readers. */
   readonly label: string;
