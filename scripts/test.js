@@ -6,12 +6,12 @@
 //   with the same flags share a process too, and share the server if its flags have a name.
 // * Other files have a separate process: they start servers, or test their process.
 // * A test of a shared process that does not end within its limit ends the process (scripts/test-limit.js).
-// * The test runner starts files in the order of their names. The modules of shared processes are in dist/folders,
-//   which sorts before nearly all others, so that the processes that take longest are not started last.
-import { spawnSync } from "node:child_process";
+// * The processes that take longest start first, so that at the end both cores still have work.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
-import { join, sep } from "node:path";
+import { basename, join, sep } from "node:path";
+import { run } from "node:test";
+import { spec as Spec } from "node:test/reporters";
 import { chromiumCure, findChromium } from "./chromium.js";
 import { emulatorCure, findEmulator } from "./emulator.js";
 import { startPostgres } from "./postgres.js";
@@ -37,16 +37,34 @@ for (const file of files) {
   if (group === null) alone.push(built(file));
   else together.set(group, [...(together.get(group) ?? []), file]);
 }
-// The runner's default leaves one core free, which is half of a machine with two cores. Tests sometimes wait, so one
-// more process runs than there are cores. A file that exceeds the time limit counts as failed; no file normally takes
-// nearly as long.
-const fileLimitMs = 15 * 60_000;
-const flags = [
-  "--test",
-  "--test-reporter=spec",
-  `--test-concurrency=${availableParallelism() + 1}`,
-  `--test-timeout=${fileLimitMs}`,
+/**
+ * Names of the processes that take longest, in descending order. The order affects only the total time, so the list
+ * need not be exact.
+ */
+const longest = [
+  "served-seenModel",
+  "trainer",
+  "docs-blocks",
+  "database",
+  "http",
+  "server",
+  "served-usual",
+  "engine",
+  "many-servers",
+  "passed-prompts",
+  "served-toolModel",
+  "cli",
+  "models",
+  "reinforcement-api",
+  "test-browser",
+  "client",
+  "served-model",
+  "learning",
+  "resilience",
+  "bucket-servers",
 ];
+/** Time limit of a file, which then counts as failed. No file normally takes nearly as long. */
+const fileLimitMs = 15 * 60_000;
 /** Folder for files that stopped tests leave behind. */
 const temporary = mkdtempSync(join(tmpdir(), "hone-tests-"));
 process.once("exit", () => {
@@ -60,18 +78,27 @@ const wantsPostgres = wantPostgres(files);
 const postgres = wantsPostgres ? startPostgres(say) : null;
 const chromium = findChromium();
 const emulator = findEmulator();
-const result = spawnSync(process.execPath, [...flags, ...writeEntries(), ...alone], {
-  cwd: root,
-  env: {
-    ...environment,
-    TMPDIR: temporary,
-    TEST_MODEL: realModelFile() ?? "off",
-    TEST_POSTGRES: postgres ?? "off",
-    CHROMIUM: chromium ?? "",
-    EMULATOR: emulator ?? "",
-  },
-  stdio: ["ignore", "inherit", "inherit"],
+process.chdir(root);
+Object.assign(process.env, environment, {
+  TMPDIR: temporary,
+  TEST_MODEL: realModelFile() ?? "off",
+  TEST_POSTGRES: postgres ?? "off",
+  CHROMIUM: chromium ?? "",
+  EMULATOR: emulator ?? "",
 });
+// Extra certificates, which each test process would parse (test-files.js).
+delete process.env.NODE_EXTRA_CA_CERTS;
+const results = run({
+  files: longestFirst([...writeEntries(), ...alone]),
+  // Two more processes than cores, because tests sometimes wait.
+  concurrency: availableParallelism() + 2,
+  timeout: fileLimitMs,
+});
+let hasFailed = false;
+results.on("test:fail", ({ todo }) => (hasFailed ||= !todo));
+const report = results.compose(new Spec());
+report.pipe(process.stdout);
+await new Promise((resolve) => report.once("end", resolve));
 if (wantsRealModel && realModelFile() === null)
   say("SKIPPED: the tests with a pretrained model, because its file is missing");
 if (wantsPostgres && postgres === null)
@@ -82,7 +109,7 @@ if (emulator === undefined && files.some((file) => file.startsWith(join("test", 
   say(`SKIPPED: the tests on emulated processors, because QEMU is not installed. ${emulatorCure}`);
 if (environment.TEST_PACKAGE !== "on" && files.includes(join("test", "package.test.ts")))
   say("SKIPPED: the test that installs the npm package. Set TEST_PACKAGE=on to run it.");
-process.exit(result.status ?? 1);
+process.exit(hasFailed ? 1 : 0);
 
 /** Returns the name of the shared process that runs the file; null if the file needs a separate process. */
 function groupOf(file) {
@@ -98,6 +125,15 @@ function groupOf(file) {
   const server = /\bserverOfFile\((?:\{\s*)?(?:flags: (\w+),?\s*)?(?:onStart|\}?\))/.exec(text);
   if (server) return `served-${server[1] ?? "usual"}`;
   return top === "test" && below.length > 0 ? `test-${folder}` : null;
+}
+
+/** Sorts the modules of processes by the list of those that take longest; all others follow in their order. */
+function longestFirst(modules) {
+  const place = (module) => {
+    const index = longest.indexOf(basename(module, ".test.js"));
+    return index < 0 ? longest.length : index;
+  };
+  return modules.toSorted((one, other) => place(one) - place(other));
 }
 
 /** Writes, for each shared process, a module that imports its files. Returns the paths of these modules. */
