@@ -16,8 +16,9 @@ Hugging Face hub, a folder, a GGUF file or an added model), it estimates that mo
 downloads only the configuration, or the beginning of a GGUF file.
 
 "serving" is the maximum memory for 8 concurrent requests of --context tokens. "training" is the peak memory of a LoRA job with
-a sequence of 1,024 tokens. The speeds follow from matrix products that the command measures for a few seconds on all threads.
-They leave out attention, so they are too high for long contexts; other load on the machine makes them too low.
+a sequence of 1,024 tokens: in the rows with 8- or 4-bit weights, of a job with base_precision int8. The speeds follow from
+matrix products that the command measures for a few seconds on all threads. They leave out attention, so they are too high for
+long contexts; other load on the machine makes them too low.
 
   hone models fit unsloth/Qwen3-4B-GGUF:Q4_K_M`;
 

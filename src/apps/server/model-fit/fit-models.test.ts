@@ -71,6 +71,7 @@ test("the speed is that of the products with weights, and memory decides what a 
   // In this test, all int8 products run twice as fast as float32 products.
   assert.ok(Math.abs(eight.speed.one / float.speed.one - 2) < 1e-9);
   assert.ok(eight.weightBytes < float.weightBytes / 2);
+  assert.notEqual(eight.trainingBytes, float.trainingBytes, "each is trained in its own precision");
   assert.deepEqual([float.isServable, float.isTrainable], [true, true]);
   const [small] = fitModel(config, question, machineOf(float.servingBytes - 1));
   assert.equal(small.isServable, false);

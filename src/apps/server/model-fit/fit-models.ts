@@ -116,7 +116,7 @@ export function largestKnown(
     // Only the float32 weights are checked first: the exact estimate builds graphs, which takes long for a model that
     // is far too large.
     4 * countParameters(config) <= memoryBytes &&
-    sequenceTrainingBytes(config, trainedTokenCount) <= memoryBytes;
+    sequenceTrainingBytes(config, trainedTokenCount, new Map()) <= memoryBytes;
   return {
     served: servable.at(-1)?.repository ?? null,
     trained: servable.findLast(({ config }) => isTrainable(config))?.repository ?? null,

@@ -38,7 +38,10 @@ export interface ModelFit {
   readonly weightBytes: number;
   /** Maximum memory of the engine with {@link requestCount} requests of the asked length. */
   readonly servingBytes: number;
-  /** Peak memory of training over the float32 base model, with a sequence of {@link trainedTokenCount} tokens. */
+  /**
+   * Peak memory of training with a sequence of {@link trainedTokenCount} tokens, over base weights in float32 if this
+   * precision is float32, and otherwise in 8 bits (`base_precision`).
+   */
   readonly trainingBytes: number;
   readonly speed: FitSpeed | null;
   readonly isServable: boolean;
@@ -59,8 +62,15 @@ export function fitModel(
   { contextLength, quantizations, formsOf }: FitQuestion,
   machine: FitMachine,
 ): readonly ModelFit[] {
-  const trainingBytes = sequenceTrainingBytes(config, Math.min(trainedTokenCount, config.contextLength));
+  const tokenCount = Math.min(trainedTokenCount, config.contextLength);
   const formsIn = formsOf ?? ((choice) => publishedForms(config, choice));
+  /** Estimates by precision of the base weights; each is computed at most once. */
+  const trained: { float32?: number; int8?: number } = {};
+  const trainingBytesOf = (forms: WeightForms): number => {
+    if (forms.size === 0) return (trained.float32 ??= sequenceTrainingBytes(config, tokenCount, forms));
+    const int8Forms = (): WeightForms => formsIn({ quantization: "8", kernels: machine.kernels });
+    return (trained.int8 ??= sequenceTrainingBytes(config, tokenCount, int8Forms()));
+  };
   const seen = new Set<string>();
   return quantizations.flatMap((quantize) => {
     const forms = formsIn({ quantization: quantize, kernels: machine.kernels });
@@ -68,6 +78,7 @@ export function fitModel(
     if (seen.has(key)) return [];
     seen.add(key);
     const servingBytes = servingBytesOf(config, forms, contextLength);
+    const trainingBytes = trainingBytesOf(forms);
     return [
       {
         quantize,

@@ -1,6 +1,7 @@
 // Estimates the memory that training on one sequence needs, so that people can choose a model before they submit a job.
 import { projectionNames } from "../../../base/domain/model.ts";
 import type { ModelConfig } from "../../../inference/architectures/config.ts";
+import type { WeightForms } from "../../../inference/architectures/quantized/weight-forms.ts";
 import { layoutOf } from "../packing/pack-layout.ts";
 import { cutIntoPacks } from "../packing/packs.ts";
 import { ungrouped } from "../packing/prefix-groups.ts";
@@ -10,14 +11,20 @@ import { buildGradientGraph, buildLogprobGraph } from "./training-graphs.ts";
 
 /**
  * Estimates the peak memory in bytes of a job that trains on sequences of `tokenCount` tokens, one at a time. The
- * adapter has the default rank; the base model is in float32.
+ * adapter has the default rank.
+ *
+ * @param int8Forms storage forms of the base model's weights for a job in 8 bits; empty for a job in float32
  */
-export function sequenceTrainingBytes(config: ModelConfig, tokenCount: number): number {
+export function sequenceTrainingBytes(
+  config: ModelConfig,
+  tokenCount: number,
+  int8Forms: WeightForms,
+): number {
   // The scale of an adapter does not change the memory.
   const adapter = { rank: trainingSettings.with().loraRank, scale: 1, targets: projectionNames };
   const graphs = [
-    buildGradientGraph(config, { adapter, layout: "list", loss: { kind: "cross-entropy" } }),
-    buildLogprobGraph(config, { adapter, layout: "list" }),
+    buildGradientGraph(config, { adapter, layout: "list", loss: { kind: "cross-entropy" } }, int8Forms),
+    buildLogprobGraph(config, { adapter, layout: "list" }, int8Forms),
   ];
   const sequence = {
     tokenIds: new Int32Array(tokenCount),
@@ -28,5 +35,6 @@ export function sequenceTrainingBytes(config: ModelConfig, tokenCount: number): 
     group: 0,
   };
   const [pack] = cutIntoPacks(ungrouped([sequence]), tokenCount);
-  return estimateMemory({ config, adapter }, [{ graphs, largest: [[layoutOf(pack)]] }]).bytes;
+  const base = int8Forms.size === 0 ? { config, adapter } : { config, adapter, int8Forms };
+  return estimateMemory(base, [{ graphs, largest: [[layoutOf(pack)]] }]).bytes;
 }
