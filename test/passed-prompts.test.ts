@@ -118,11 +118,29 @@ async function checkPassed(
 
 const peerOf = (server: { readonly url: string }): readonly string[] => [server.url];
 
+/** Flags of servers that also serve a model with layers that keep states instead of keys and values. */
+const twoModels = [...model, "--model", "hybrid=test/fixtures/goldens/models/qwen3.5"];
 let prefilling: RunningServer;
 let decoding: RunningServer;
+/** A server with another secret, which has no room for prompts. */
+let stranger: RunningServer;
+/** A server that holds prompts for a moment. */
+let expiring: RunningServer;
+/** Peers of `decoding` that fail in different ways. */
+let fakes: Awaited<ReturnType<typeof startFakes>>;
 before(async () => {
-  prefilling = await serverWith({});
-  decoding = await serverWith({ peers: peerOf(prefilling), fetchSeconds: 20 });
+  const dataFolder = newDataFolder();
+  const trained = await serverWith({}, { dataFolder });
+  await finish(trained, await submitJob(trained, await registerModel(trained, "m"), 1));
+  await trained.terminate();
+  const copy = newDataFolder();
+  cpSync(dataFolder, copy, { recursive: true });
+  prefilling = await serverWith({}, { dataFolder, flags: twoModels });
+  fakes = await startFakes();
+  stranger = await serverWith({ secret: "another secret of servers" }, { bytes: 1000 });
+  expiring = await serverWith({ holdSeconds: 0.05 });
+  const peers = [prefilling, stranger, expiring, ...Object.values(fakes)].map(({ url }) => url);
+  decoding = await serverWith({ peers, fetchSeconds: 10 }, { dataFolder: copy, flags: twoModels });
   lastEnds.push(...ends.splice(0));
 });
 
@@ -137,10 +155,7 @@ test("with `kv_transfer_params` one server computes a prompt and another answers
 });
 
 test("the transfer is exact with layers that keep states instead of keys and values", async () => {
-  const flags = ["--model", "test/fixtures/goldens/models/qwen3.5"];
-  const one = await serverWith({}, { flags });
-  const other = await serverWith({ peers: peerOf(one) }, { flags });
-  await checkPassed([one, other], chat);
+  await checkPassed([prefilling, decoding], { ...chat, model: "hybrid" });
 });
 
 for (const bits of searchedOf(["8", "4"], 1)) {
@@ -157,17 +172,9 @@ for (const bits of searchedOf(["8", "4"], 1)) {
 }
 
 test("a trained version's prompt can be transferred only between servers with the same adapter", async () => {
-  const dataFolder = newDataFolder();
-  const trained = await serverWith({}, { dataFolder });
-  await finish(trained, await submitJob(trained, await registerModel(trained, "m"), 1));
-  await trained.terminate();
-  const copy = newDataFolder();
-  cpSync(dataFolder, copy, { recursive: true });
-  const one = await serverWith({}, { dataFolder });
-  const other = await serverWith({ peers: peerOf(one) }, { dataFolder: copy });
-  await checkPassed([one, other], { ...chat, model: "p/m" });
-  const { params } = await prefill(one, { ...chat, model: "p/m:step0" });
-  const { notice } = await decode(other, { ...chat, model: "p/m" }, params);
+  await checkPassed([prefilling, decoding], { ...chat, model: "p/m" });
+  const { params } = await prefill(prefilling, { ...chat, model: "p/m:step0" });
+  const { notice } = await decode(decoding, { ...chat, model: "p/m" }, params);
   assert.match(notice ?? "", /with another adapter/);
 });
 
@@ -222,6 +229,9 @@ test("a proxy in front of both servers answers like the second server, with and 
   assert.equal(refused.status, 422);
 });
 
+/** Number of requests that the silent peer has received. */
+let askedSilently = 0;
+
 /** Starts a peer at an allowed address. It can alter the responses of the real server. */
 async function fakePeer(
   answer: (...parts: Parameters<RequestListener>) => unknown,
@@ -253,81 +263,90 @@ async function realBody(request: Parameters<RequestListener>[0]): Promise<Buffer
   return Buffer.from(await answer.arrayBuffer());
 }
 
+async function startFakes() {
+  return {
+    truncated: await fakePeer(async (request, response) => {
+      const body = await realBody(request);
+      response.end(body.subarray(0, body.length - 5000));
+    }),
+    broken: await fakePeer(async (request, response) => {
+      const body = await realBody(request);
+      response.writeHead(200, { "content-length": body.length });
+      response.write(body.subarray(0, 9000), () => response.destroy());
+    }),
+    changed: await fakePeer(async (request, response) => {
+      const body = await realBody(request);
+      body[body.length - 4000] ^= 1;
+      response.end(body);
+    }),
+    silent: await fakePeer(() => {
+      askedSilently += 1;
+    }),
+    redirecting: await fakePeer((_, response) => response.writeHead(307, { location: prefilling.url }).end()),
+  };
+}
+
 test("any failure of the transfer leads to computing the prompt locally, and the answer names the reason", async () => {
   const alone = await call(decoding, "POST", chatPath, { body: fresh(chat) });
-  const truncated = await fakePeer(async (request, response) => {
-    const body = await realBody(request);
-    response.end(body.subarray(0, body.length - 5000));
-  });
-  const broken = await fakePeer(async (request, response) => {
-    const body = await realBody(request);
-    response.writeHead(200, { "content-length": body.length });
-    response.write(body.subarray(0, 9000), () => response.destroy());
-  });
-  const changed = await fakePeer(async (request, response) => {
-    const body = await realBody(request);
-    body[body.length - 4000] ^= 1;
-    response.end(body);
-  });
-  const silent = await fakePeer(() => undefined);
-  const redirecting = await fakePeer((_, response) =>
-    response.writeHead(307, { location: prefilling.url }).end(),
-  );
-  const nobody = await fakePeer(() => undefined);
-  const expiring = await serverWith({ holdSeconds: 0.05 });
-  const stranger = await serverWith({ secret: "another secret of servers" });
-  const small = await serverWith({}, { bytes: 1000 });
-  const peers = [truncated, broken, changed, silent, redirecting, nobody, expiring, stranger, prefilling];
-  const server = await serverWith({ peers: peers.map(({ url }) => url), fetchSeconds: 3 });
   const check = async (params: unknown, reason: RegExp): Promise<void> => {
-    const { status, answer, notice } = await decode(server, fresh(chat), params);
+    const { status, answer, notice } = await decode(decoding, fresh(chat), params);
     assert.equal(status, 200, JSON.stringify(answer));
     assert.match(notice ?? "", reason);
     assert.match(notice ?? "", /It was computed here/);
     assert.deepEqual(answer.choices, alone.body.choices);
   };
   const real = async (): Promise<any> => (await prefill(prefilling, chat)).params;
-  await check(truncated.params(await real()), /ended early/);
-  await check(broken.params(await real()), /cannot be reached, or the connection broke/);
-  await check(changed.params(await real()), /changed on the way/);
-  await check(silent.params(await real()), /did not send the prompt within 3 s/);
-  await check(redirecting.params(await real()), /cannot be reached/);
-  await check((await prefill(stranger, chat)).params, /does not know this server's secret/);
+  await check(fakes.truncated.params(await real()), /ended early/);
+  await check(fakes.broken.params(await real()), /cannot be reached, or the connection broke/);
+  await check(fakes.changed.params(await real()), /changed on the way/);
+  await check(fakes.silent.params(await real()), /did not send the prompt within 10 s/);
+  await check(fakes.redirecting.params(await real()), /cannot be reached/);
+  const strangerPort = Number(new URL(stranger.url).port);
+  await check({ ...(await real()), remote_port: strangerPort }, /does not know this server's secret/);
   const expired = (await prefill(expiring, chat)).params;
   await eventually("it expires", async () => ((await gaugeOf(expiring)) === 0 ? true : null));
   await check(expired, /does not hold the prompt/);
   await check({ ...(await real()), remote_request_id: "guessed" }, /does not hold the prompt/);
-  const { params, notice } = await prefill(small, chat);
+  const { params, notice } = await prefill(stranger, chat);
   assert.equal(params, null);
   assert.match(notice ?? "", /leave no room for it/);
 });
 
+/** Returns a gauge of a server, summed over its models. */
 async function gaugeOf(server: RunningServer, name = "hone_engine_transfer_bytes"): Promise<number> {
   const text = String((await call(server, "GET", "/metrics")).body);
-  return Number(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, "m").exec(text)?.[1]);
+  const values = [...text.matchAll(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, "gm"))];
+  assert.ok(values.length > 0, name);
+  return values.reduce((sum, [, value]) => sum + Number(value), 0);
 }
 
 test("a restarted server no longer holds earlier prompts", async () => {
-  const dataFolder = newDataFolder();
-  const first = await serverWith({}, { dataFolder });
-  const { params } = await prefill(first, chat);
-  await first.kill();
-  const second = await serverWith({}, { dataFolder });
-  const server = await serverWith({ peers: [first.url, second.url] });
-  const gone = await decode(server, chat, params);
+  const { params } = await prefill(prefilling, chat);
+  await prefilling.kill();
+  const gone = await decode(decoding, chat, params);
   assert.match(gone.notice ?? "", /cannot be reached/);
-  const { port } = new URL(second.url);
-  const lost = await decode(server, chat, { ...params, remote_port: Number(port) });
+  const { port } = new URL(prefilling.url);
+  prefilling = await serverWith(
+    {},
+    { dataFolder: prefilling.dataFolder, flags: [...twoModels, "--port", port] },
+  );
+  lastEnds.push(...ends.splice(0));
+  const lost = await decode(decoding, chat, params);
   assert.match(lost.notice ?? "", /does not hold the prompt/);
 });
 
-test("if the operator configures it, a prompt that cannot be fetched fails its request", async () => {
-  const server = await serverWith({ peers: peerOf(prefilling), onFailure: "fail" });
+test("if the operator configures it, a prompt that another entity had computed fails the request", async () => {
+  const server = await serverWith(
+    { peers: peerOf(prefilling), onFailure: "fail" },
+    { flags: [...model, "--entity", "others"] },
+  );
   const { params } = await prefill(prefilling, chat);
-  const { status, answer } = await decode(server, chat, { ...params, remote_request_id: "guessed" });
+  const { status, answer } = await decode(server, chat, params);
   assert.equal(status, 503);
   assert.equal(answer.error.code, "unavailable");
   assert.match(server.output(), /does not hold the prompt/);
+  const { notice } = await decode(decoding, fresh(chat), params);
+  assert.equal(notice, null);
 });
 
 test("contacts only addresses that the operator configured, regardless of the request", async () => {
@@ -343,7 +362,7 @@ test("contacts only addresses that the operator configured, regardless of the re
   assert.equal(asked, 0);
 });
 
-test("a held prompt is given only to servers that sign, and only for the entity that had it computed", async () => {
+test("a held prompt is given only to servers that sign", async () => {
   const { params } = await prefill(prefilling, chat);
   const ask = async (authorization: string): Promise<number> => {
     const headers = { "content-type": "application/json", authorization };
@@ -354,33 +373,26 @@ test("a held prompt is given only to servers that sign, and only for the entity 
   };
   assert.equal(await ask(`Bearer ${prefilling.apiKey}`), 401);
   assert.equal(await ask(`Hone-Transfer ${"0".repeat(64)}`), 401);
-  const others = await serverWith({ peers: peerOf(prefilling) }, { flags: [...model, "--entity", "others"] });
-  const { notice } = await decode(others, chat, params);
-  assert.match(notice ?? "", /does not hold the prompt/);
-  const { notice: none } = await decode(decoding, fresh(chat), params);
-  assert.equal(none, null);
+  const { notice } = await decode(decoding, fresh(chat), params);
+  assert.equal(notice, null);
 });
 
 test("a client that disconnects while its prompt is fetched leaves nothing behind", async () => {
-  let isAsked = false;
-  const silent = await fakePeer(() => {
-    isAsked = true;
-  });
-  const server = await serverWith({ peers: peerOf(silent) });
+  const askedBefore = askedSilently;
   const { params } = await prefill(prefilling, chat);
   const leaving = new AbortController();
-  const left = fetch(`${server.url}${chatPath}`, {
+  const left = fetch(`${decoding.url}${chatPath}`, {
     method: "POST",
     signal: leaving.signal,
-    headers: { authorization: `Bearer ${server.apiKey}`, "content-type": "application/json" },
-    body: JSON.stringify({ ...chat, kv_transfer_params: silent.params(params) }),
+    headers: { authorization: `Bearer ${decoding.apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ ...fresh(chat), kv_transfer_params: fakes.silent.params(params) }),
   });
-  await eventually("the other server is asked", async () => (isAsked ? true : null));
-  assert.equal(await gaugeOf(server, "hone_kv_transfers_fetching"), 1);
+  await eventually("the other server is asked", async () => (askedSilently > askedBefore ? true : null));
+  assert.equal(await gaugeOf(decoding, "hone_kv_transfers_fetching"), 1);
   leaving.abort();
   await assert.rejects(left);
   for (const gauge of ["hone_kv_transfers_fetching", "hone_chat_running", "hone_engine_transfer_bytes"])
-    await eventually(`${gauge} is 0`, async () => ((await gaugeOf(server, gauge)) === 0 ? true : null));
+    await eventually(`${gauge} is 0`, async () => ((await gaugeOf(decoding, gauge)) === 0 ? true : null));
 });
 
 test("refuses incomplete and contradictory `kv_transfer_params`, and accepts those that request nothing", async () => {
