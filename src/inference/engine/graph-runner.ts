@@ -67,8 +67,9 @@ export async function createGraphRunner(options: GraphRunnerOptions): Promise<Mo
   const isArranged = arrangedCache !== undefined && device === "cpu";
   const weights = isArranged ? await arrangedForSessions(graphs, arrangedCache, options) : options.weights;
   const sessions = new ServingSessions({ ...options, weights });
-  await sessions.prepare(graphs);
-  const idleWork = clock && preparesAhead ? new IdleWork(clock, sessions.furtherTasks()) : null;
+  const idleClock = preparesAhead ? clock : undefined;
+  await sessions.prepare(graphs, { arrangesLater: isArranged && idleClock !== undefined });
+  const idleWork = idleClock ? new IdleWork(idleClock, sessions.furtherTasks()) : null;
   return new GraphRunner(options, sessions, idleWork);
 }
 

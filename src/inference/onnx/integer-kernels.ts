@@ -67,7 +67,10 @@ async function exactCodes(): Promise<IntegerKernels["codes"]> {
 const rowCounts = [1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 31, 32, 33, 64];
 const mostRows = Math.max(...rowCounts);
 
-/** True if the kernel's products equal exact integer products, for extreme and for random codes. */
+/**
+ * True if the kernel's products equal exact integer products, for extreme and for random codes, whether or not the
+ * runtime has arranged the codes.
+ */
 export async function hasExactSums(form: "int8" | "uint8"): Promise<boolean> {
   const [K, N] = [70, 40];
   const random = seededRandom("exact sums");
@@ -77,22 +80,24 @@ export async function hasExactSums(form: "int8" | "uint8"): Promise<boolean> {
   const codes = Int8Array.from({ length: K * N }, number);
   // Each row begins with the greatest number, so that all its values are multiples of its rounding step.
   const rows = Array.from({ length: mostRows }, () => [127, ...Array.from({ length: K - 1 }, number)]);
-  const session = await productOf(form, { K, N, codes, threads: 1 });
-  try {
-    for (const count of [1, 2, 5, mostRows]) {
-      const results = await run(session, Float32Array.from(rows.slice(0, count).flat()), K);
-      const isExact = rows.slice(0, count).every((row, index) =>
-        Array.from({ length: N }, (_, column) => {
-          const sum = row.reduce((total, value, k) => total + value * codes[k * N + column], 0);
-          return Math.abs(results[index * N + column] - sum) <= 0.5 + 1e-6 * Math.abs(sum);
-        }).every(Boolean),
-      );
-      if (!isExact) return false;
+  for (const prepackWeights of [true, false]) {
+    const session = await productOf(form, { K, N, codes, threads: 1, prepackWeights });
+    try {
+      for (const count of [1, 2, 5, mostRows]) {
+        const results = await run(session, Float32Array.from(rows.slice(0, count).flat()), K);
+        const isExact = rows.slice(0, count).every((row, index) =>
+          Array.from({ length: N }, (_, column) => {
+            const sum = row.reduce((total, value, k) => total + value * codes[k * N + column], 0);
+            return Math.abs(results[index * N + column] - sum) <= 0.5 + 1e-6 * Math.abs(sum);
+          }).every(Boolean),
+        );
+        if (!isExact) return false;
+      }
+    } finally {
+      await session.release();
     }
-    return true;
-  } finally {
-    await session.release();
   }
+  return true;
 }
 
 /**
@@ -197,6 +202,7 @@ interface ProductOptions {
   /** Integer codes of the weight, [K, N]. If the form packs several codes into a byte, the array is shorter. */
   readonly codes: Int8Array;
   readonly threads: number;
+  readonly prepackWeights?: boolean;
 }
 
 /**
@@ -238,11 +244,12 @@ const products: { readonly [F in Form]: Product } = {
 };
 
 function productOf(form: Form, options: ProductOptions): Promise<Session> {
+  const { threads, prepackWeights } = options;
   const builder = new GraphBuilder();
   const weights = new Map<string, WeightSource>();
   const x = builder.input("x", "float32", ["B", options.K]);
   const y = products[form](builder, x, options, weights);
-  return createSession(builder.build({ y }), { weights, threads: options.threads });
+  return createSession(builder.build({ y }), { weights, threads, prepackWeights });
 }
 
 async function run(session: Session, x: Float32Array, K: number): Promise<Float32Array> {

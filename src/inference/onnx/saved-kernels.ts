@@ -10,7 +10,7 @@ import { processorKind } from "./processor-kind.ts";
 export const runtimeVersion = "1.30.0";
 
 /** Version of the saved measurements. Must change whenever a new measurement would give another result. */
-const format = `hone-kernels-1 onnxruntime-${runtimeVersion}`;
+const format = `hone-kernels-2 onnxruntime-${runtimeVersion}`;
 
 /** Returns the saved measurement for this kind of processor; null if its file is missing or incomplete. */
 export function readSavedKernels(cacheFolder: string): KernelMeasurement | null {

@@ -2,7 +2,7 @@
 // (`arranged-cache.ts`), because with other weights a row would get different numbers in different batches.
 import { unreachable } from "../../../base/domain/assert.ts";
 import type { Device } from "../../../base/domain/model.ts";
-import type { Graph } from "../../../lib/graph/graph.ts";
+import type { Graph, OpKind } from "../../../lib/graph/graph.ts";
 import type { ModelConfig } from "../../architectures/config.ts";
 import type { LoraForm } from "../../architectures/lora.ts";
 import {
@@ -57,15 +57,33 @@ export class ServingSessions {
   readonly #options: SessionsOptions;
   readonly #sessions = new Map<string, Promise<Session>>();
   readonly #made = new Set<string>();
+  /** Session for first parts of prompts over weights that are not arranged; null if there is none. */
+  #unarranged: Session | null = null;
 
   constructor(options: SessionsOptions) {
     this.#options = options;
   }
 
-  /** Creates the sessions that every request needs, from {@link graphsOfEveryRequest}. */
-  async prepare({ token, first }: GraphsOfEveryRequest): Promise<void> {
-    await this.#keep(nameOf("token", null), token);
-    await this.#keep(nameOf("first", null), first);
+  /**
+   * Creates the sessions that every request needs, from {@link graphsOfEveryRequest}.
+   *
+   * @param arrangesLater if true, and results have the same bits, the session for first parts of prompts reads weights
+   * that are not arranged. This halves the time of a start, but makes short prompts about twice as slow, until the
+   * first of {@link ServingSessions.furtherTasks} replaces the session.
+   */
+  async prepare(
+    { token, first }: GraphsOfEveryRequest,
+    { arrangesLater = false }: { readonly arrangesLater?: boolean } = {},
+  ): Promise<void> {
+    await this.#keep(nameOf("token", null), this.#create(token));
+    if (!arrangesLater || !multipliesOnlyCodes(first)) {
+      await this.#keep(nameOf("first", null), this.#create(first));
+      return;
+    }
+    this.#unarranged = await this.#keep(
+      nameOf("first", null),
+      this.#create(first, { prepackWeights: false }),
+    );
   }
 
   /** True if requests may use graphs of this kind. Models with recurrences have no pairs of lanes. */
@@ -96,11 +114,28 @@ export class ServingSessions {
       ["pair", "whole"],
     ];
     const wanted = kinds.filter(([kind]) => this.#isUsed(kind));
-    return wanted.map(
-      ([kind, lora]) =>
-        () =>
-          this.get(kind, lora),
-    );
+    const arranging = [() => this.#arrangeFirst(), () => this.#releaseUnarranged()];
+    return [
+      ...(this.#unarranged === null ? [] : arranging),
+      ...wanted.map(
+        ([kind, lora]) =>
+          () =>
+            this.get(kind, lora),
+      ),
+    ];
+  }
+
+  async #arrangeFirst(): Promise<void> {
+    const { config, forms } = this.#options;
+    const arranged = await this.#create(graphOf("first", config, { lora: null, forms }));
+    this.#sessions.set(nameOf("first", null), Promise.resolve(arranged));
+  }
+
+  /** Must not run in the same idle moment as the replacement, because a call may still use the session. */
+  async #releaseUnarranged(): Promise<void> {
+    const session = this.#unarranged;
+    this.#unarranged = null;
+    await session?.release();
   }
 
   /** True if the session exists, so that a call need not wait for its creation. */
@@ -123,15 +158,18 @@ export class ServingSessions {
   get(kind: GraphKind, lora: Lora): Promise<Session> {
     const name = nameOf(kind, lora);
     const { config, forms } = this.#options;
-    return this.#sessions.get(name) ?? this.#keep(name, graphOf(kind, config, { lora, forms }));
+    return this.#sessions.get(name) ?? this.#keep(name, this.#create(graphOf(kind, config, { lora, forms })));
   }
 
-  #keep(name: string, graph: Graph): Promise<Session> {
+  #create(graph: Graph, { prepackWeights = true } = {}): Promise<Session> {
     const { weights, threads, device } = this.#options;
     // Sessions keep no memory between runs. They run one after another with varying sizes, and memory that one session
     // kept would not be available to the others.
     const memory = { plansMemory: false, keepsMemory: false };
-    const making = createSession(graph, { weights, threads, device, ...memory });
+    return createSession(graph, { weights, threads, device, prepackWeights, ...memory });
+  }
+
+  #keep(name: string, making: Promise<Session>): Promise<Session> {
     this.#sessions.set(name, making);
     making.then(
       () => this.#made.add(name),
@@ -141,9 +179,29 @@ export class ServingSessions {
   }
 
   async close(): Promise<void> {
-    for (const session of this.#sessions.values()) await (await session).release();
+    const sessions = await Promise.all(this.#sessions.values());
+    if (this.#unarranged !== null) sessions.push(this.#unarranged);
+    for (const session of new Set(sessions)) await session.release();
     this.#sessions.clear();
   }
+}
+
+/** Operations whose results may have other bits if the runtime has arranged the weights that they multiply. */
+const arrangedKinds: ReadonlySet<OpKind> = new Set(["matMul", "gemm", "int4MatMul", "expertMatMul"]);
+
+/**
+ * True if weights are only multiplied as 8-bit codes. Sums of such products are exact, so results have the same bits
+ * whether or not the weights are arranged.
+ */
+function multipliesOnlyCodes({ nodes, parameters }: Graph): boolean {
+  /** Values that depend only on weights. The runtime computes and arranges them when it loads the graph. */
+  const fixed = new Set(parameters.map(({ value }) => value.id));
+  for (const { kind, inputs, outputs } of nodes) {
+    const isFixed = inputs.map(({ id }) => fixed.has(id));
+    if (isFixed.length > 0 && isFixed.every(Boolean)) for (const { id } of outputs) fixed.add(id);
+    else if (arrangedKinds.has(kind) && isFixed.includes(true)) return false;
+  }
+  return true;
 }
 
 function nameOf(kind: GraphKind, lora: Lora): string {
