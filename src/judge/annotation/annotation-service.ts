@@ -12,6 +12,7 @@ import { createAnnotatorService, type AnnotatorService } from "./annotator-servi
 import { queueAgreement, type QuestionAgreement } from "./agreement/agreement.ts";
 import { askedQuestions } from "./asked-questions.ts";
 import { checkQueueContent } from "./check-content.ts";
+import { findBeginnings } from "./item-content.ts";
 import { draftsOf, type FindRecorded } from "./item-references.ts";
 import { ratedItems, recordedItems, type RecordedFilter } from "./queried-items.ts";
 import { reachQueue, type AnnotationDependencies, type QueueName, type ShownQueue } from "./reach-queue.ts";
@@ -54,6 +55,12 @@ export interface AnnotationService extends AnnotatorService {
     slice: Omit<Parameters<AnnotationStore["listItems"]>[2], "at">,
     caller: Caller,
   ): Promise<readonly AnnotationItem[]>;
+  /** Returns the beginnings of prompts and answers of items of a project, by the items' references. */
+  findBeginnings(
+    projectId: string,
+    references: readonly string[],
+    caller: Caller,
+  ): ReturnType<typeof findBeginnings>;
   /** Returns statistics of the given queues, in the order of `queueIds`; omits queues that do not exist. */
   stats(projectId: string, queueIds: readonly string[], caller: Caller): ReturnType<AnnotationStore["stats"]>;
   /**
@@ -155,6 +162,10 @@ export function createAnnotationService(dependencies: AnnotationDependencies): A
     listItems: async (name, filter, slice, caller) => {
       await reach(name, caller);
       return store.listItems(name.queueId, filter, { ...slice, at: clock.now() });
+    },
+    findBeginnings: (projectId, references, caller) => {
+      reachProject(projectId, caller);
+      return findBeginnings(completions, projectId, references);
     },
     stats: async (projectId, queueIds, caller) => {
       reachProject(projectId, caller);

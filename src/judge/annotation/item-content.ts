@@ -18,6 +18,12 @@ export interface ShownAnswer {
   readonly calls: readonly { readonly name: string; readonly argumentsText: string }[];
 }
 
+/** Beginnings of the prompt and of the answer to judge, for lists of items. */
+export interface ItemBeginnings {
+  readonly prompt: string;
+  readonly answer: string;
+}
+
 /** Finds the content of an item in a project by the item's reference. Returns null if this server does not store it. */
 export type FindContent = (projectId: string, reference: string) => Promise<ItemContent | null>;
 
@@ -28,6 +34,39 @@ export function contentIn(store: Pick<CompletionStore, "find">): FindContent {
     const content = (await store.find(part))?.content ?? null;
     return content === null ? null : shownContent(content, part.choice);
   };
+}
+
+/** Maximum number of recorded completions in one lookup. */
+const keysMax = 100;
+/** Maximum length in characters of the beginning of an answer that is not the first choice. */
+const beginningMax = 200;
+
+/** Returns the beginnings for those references that name completions which this server recorded in the project. */
+export async function findBeginnings(
+  store: Pick<CompletionStore, "find" | "findOutlines">,
+  projectId: string,
+  references: readonly string[],
+): Promise<ReadonlyMap<string, ItemBeginnings>> {
+  const parts = references.flatMap((reference) => {
+    const part = readCallReference(reference);
+    return part?.projectId === projectId ? [{ ...part, reference }] : [];
+  });
+  const found = new Map<string, ItemBeginnings>();
+  for (let start = 0; start < parts.length; start += keysMax) {
+    const some = parts.slice(start, start + keysMax);
+    const outlines = await store.findOutlines(some.map(({ requestId }) => ({ projectId, requestId })));
+    const byId = new Map(outlines.map((outline) => [outline.requestId, outline]));
+    for (const { reference, requestId, choice } of some) {
+      const outline = byId.get(requestId);
+      if (outline === undefined) continue;
+      const { promptText: prompt, answerText } = outline;
+      // An outline has only the first choice's text, so the text of another choice is in the whole completion.
+      const chosen = choice === null || choice === 0 ? null : await store.find(outline);
+      const answer = chosen?.content?.choices[choice ?? 0]?.text.slice(0, beginningMax) ?? answerText;
+      found.set(reference, { prompt, answer });
+    }
+  }
+  return found;
 }
 
 function shownContent({ prompt, choices }: CompletionContent, choice: number | null): ItemContent {

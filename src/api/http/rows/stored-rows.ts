@@ -63,8 +63,8 @@ const everything: Omit<RowSelection, "source"> = {
 };
 
 /**
- * Returns one trajectory's row as JSON; null if its log or job no longer exists, or if its messages do not contain all
- * the words.
+ * Returns one trajectory's row as JSON; null if its log or job no longer exists, or if the
+ * trajectory does not match the filter.
  *
  * @throws ServiceError `not_found` if the log or job is deleted meanwhile
  */
@@ -72,15 +72,15 @@ export async function storedRow(
   dependencies: RowDependencies,
   {
     outline,
-    words = [],
+    filter: wanted = {},
     ...request
   }: Omit<RowRequest, "selection" | "after"> & {
-    readonly words?: readonly string[];
+    readonly filter?: Partial<RowSelection["filter"]>;
     readonly outline: Pick<ListedOutline, "source" | "sourceId" | "part" | "groupIndex" | "index">;
   },
 ): Promise<Uint8Array | null> {
   const { sourceId, part, groupIndex: group, index } = outline;
-  const filter = { ...everything.filter, words };
+  const filter = { ...everything.filter, ...wanted };
   const selection = { ...everything, filter, source: outline.source === "log" ? "logs" : "jobs" } as const;
   const source = await sourceOf(dependencies, { ...request, selection }, sourceId);
   if (source === null) return null;

@@ -27,6 +27,8 @@ export interface ShownItem {
   readonly queue_id: string;
   readonly call_id: string;
   readonly vendor_ref: string;
+  readonly prompt: string | null;
+  readonly answer: string | null;
   readonly weave_ref: string;
   readonly display_fields: readonly object[];
   readonly annotation_state: string;

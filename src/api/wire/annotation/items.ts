@@ -9,7 +9,7 @@ import {
 } from "../../../base/domain/annotation/queue.ts";
 import { isObject, report } from "../../../base/validation/findings.ts";
 import type { ClaimedItem } from "../../../judge/annotation/annotator-service.ts";
-import type { ItemContent } from "../../../judge/annotation/item-content.ts";
+import type { ItemBeginnings, ItemContent } from "../../../judge/annotation/item-content.ts";
 import type { RecordedFilter } from "../../../judge/annotation/queried-items.ts";
 import { contentSchema } from "../feedback/feedback.ts";
 import { answerOf, creation, readBy, type ReadValues } from "../fields/resource.ts";
@@ -118,6 +118,10 @@ const queryRows = {
     default: true,
     description: "True to include each item's position in the queue.",
   }),
+  include_beginnings: nullable(Type.Boolean(), {
+    default: false,
+    description: "True to include the beginnings of each item's prompt and answer.",
+  }),
   ...sliceFields(["position_in_queue", "created_at", "call_id"], 1000),
 };
 export const itemsQueryForm = creation("AnnotationItemsQueryReq", queryRows, {
@@ -186,8 +190,11 @@ const annotationAnswer = answerOf<ItemAnnotation>()(null, {
   }),
   updated_at: time,
 });
-/** An item as the API shows it. Its position in the queue is null unless the request asked for it. */
-type ShownItem = Omit<AnnotationItem, "position"> & { readonly position: number | null };
+/** An item as the API shows it. Its position and its beginnings are null or absent unless the request asked for them. */
+type ShownItem = Omit<AnnotationItem, "position"> & {
+  readonly position: number | null;
+  readonly beginnings?: ItemBeginnings | undefined;
+};
 export const itemAnswer = answerOf<ShownItem>()("AnnotationItem", {
   id: Type.String(),
   queue_id: Type.String(),
@@ -236,6 +243,20 @@ export const itemAnswer = answerOf<ShownItem>()("AnnotationItem", {
       description: "Position in the queue, from 1; null if it was not requested.",
     }),
     ({ position }) => position,
+  ],
+  prompt: [
+    orNull(Type.String(), {
+      description:
+        "Beginning of the last user message. Null if it was not requested, or if this server did not record the call.",
+    }),
+    ({ beginnings }) => beginnings?.prompt ?? null,
+  ],
+  answer: [
+    orNull(Type.String(), {
+      description:
+        "Beginning of the answer to judge, or of the first choice. Null if it was not requested, or if this server did not record the call.",
+    }),
+    ({ beginnings }) => beginnings?.answer ?? null,
   ],
 });
 const contentAnswer = answerOf<ItemContent>()("AnnotationItemContent", {

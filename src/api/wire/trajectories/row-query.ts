@@ -23,6 +23,13 @@ export const timeFields = {
   ),
 };
 
+/** Query field `metadata`, which selects trajectories by their metadata. */
+export const metadataField = Type.Array(Type.String(), {
+  maxItems: 16,
+  description:
+    "Metadata filters in the form `key=value`; a trajectory must match all of them. A filter matches if the metadata of the trajectory or its group has this value, written as text or as JSON.",
+});
+
 const filterFields = {
   source: Type.Optional(
     Type.Enum(["logs", "jobs"], {
@@ -42,13 +49,7 @@ const filterFields = {
   reward_min: Type.Optional(Type.Number({ description: "Only trajectories with at least this reward." })),
   reward_max: Type.Optional(Type.Number({ description: "Only trajectories with at most this reward." })),
   text: Type.Optional(textField("trajectories")),
-  metadata: Type.Optional(
-    Type.Array(Type.String(), {
-      maxItems: 16,
-      description:
-        "Metadata filters in the form `key=value`; a trajectory must match all of them. A filter matches if the metadata of the trajectory or its group has this value, written as text or as JSON.",
-    }),
-  ),
+  metadata: Type.Optional(metadataField),
 };
 
 export const rowPageQuerySchema = Type.Object({
@@ -90,11 +91,6 @@ export function rowSelection(query: RowQuery): RowSelection {
   const faults: Fault[] = [];
   const refuse = (field: string, message: string): void =>
     void faults.push({ location: ["query", field], message, type: "value_error" });
-  const metadata = (query.metadata ?? []).map((pair) => {
-    const split = pair.indexOf("=");
-    if (split < 1) refuse("metadata", "metadata is a key and a value, such as scenario_id=7");
-    return { key: pair.slice(0, split), value: pair.slice(split + 1) };
-  });
   const source = query.source ?? (jobId === undefined ? "logs" : "jobs");
   if (source === "logs" && jobId !== undefined) refuse("job_id", "job_id goes with source=jobs");
   if (source === "jobs" && logId !== undefined) refuse("log_id", "log_id goes with source=logs");
@@ -108,12 +104,25 @@ export function rowSelection(query: RowQuery): RowSelection {
     filter: {
       rewardMin: query.reward_min ?? null,
       rewardMax: query.reward_max ?? null,
-      metadata,
+      metadata: readMetadata(query, faults),
       words: readWords(query, faults),
     },
   };
   if (faults.length > 0) throw new ServiceError({ code: "invalid", faults });
   return selection;
+}
+
+/** Returns the metadata filters of the query. Adds a fault for each without a key. */
+export function readMetadata(
+  { metadata = [] }: { readonly metadata?: readonly string[] },
+  faults: Fault[],
+): RowFilter["metadata"] {
+  return metadata.map((pair) => {
+    const split = pair.indexOf("=");
+    const message = "metadata is a key and a value, such as scenario_id=7";
+    if (split < 1) faults.push({ location: ["query", "metadata"], message, type: "value_error" });
+    return { key: pair.slice(0, split), value: pair.slice(split + 1) };
+  });
 }
 
 /** Returns the time in a field of the query; null if the field is absent. Adds a fault if the time is invalid. */

@@ -11,7 +11,8 @@ import { orNull } from "../nullable.ts";
 import { pageQueryFields } from "../page.ts";
 import { readWords, textField } from "../fields/searched-text.ts";
 import { readMetricCondition } from "./metric-condition.ts";
-import { readTime, stepField, timeFields } from "./row-query.ts";
+import { metadataField, readMetadata, readTime, stepField, timeFields } from "./row-query.ts";
+import type { RowFilter } from "./rows.ts";
 
 const sources = ["log", "job"] as const;
 
@@ -32,6 +33,7 @@ export const outlineQuerySchema = Type.Object({
   reward_min: Type.Optional(Type.Number({ description: "Only trajectories with at least this reward." })),
   reward_max: Type.Optional(Type.Number({ description: "Only trajectories with at most this reward." })),
   text: Type.Optional(textField("trajectories")),
+  metadata: Type.Optional(metadataField),
   metric: Type.Optional(
     Type.Array(Type.String({ maxLength: 300 }), {
       maxItems: 8,
@@ -44,13 +46,13 @@ export const outlineQuerySchema = Type.Object({
 export const outlineCountQuerySchema = Type.Object({ step: Type.Optional(stepField) });
 
 /**
- * Returns the filter on summaries that a query describes, and the words to search for.
+ * Returns the filter on summaries that a query describes, and the words and metadata to search for.
  *
  * @throws ServiceError `invalid` for an invalid time or condition
  */
 export function outlineFilter(
   query: Static<typeof outlineQuerySchema>,
-): OutlineFilter & { readonly words: readonly string[] } {
+): OutlineFilter & Pick<RowFilter, "words" | "metadata"> {
   const faults: Fault[] = [];
   const filter = {
     source: query.source ?? null,
@@ -62,6 +64,7 @@ export function outlineFilter(
     recordedFrom: readTime(query, "recorded_from", faults),
     recordedBefore: readTime(query, "recorded_before", faults),
     words: readWords(query, faults),
+    metadata: readMetadata(query, faults),
   };
   if (faults.length > 0) throw new ServiceError({ code: "invalid", faults });
   return filter;

@@ -381,6 +381,24 @@ test("adds recorded completions that match a filter, and shows their conversatio
   assert.equal(claimed.content.answers.length, sampleContent().choices.length);
   const other = await server.newQueue({}, 1);
   assert.equal((await server.post(`${other}/claim`)).content, null);
+  const choices = [0, 1].map((index) => `hone:///${project}/call/new/attr/choices/index/${index}`);
+  await server.post(`${other}/items`, {
+    call_ids: ["new", ...choices, `hone:///${project}/call/unknown`],
+  });
+  const { items } = await server.post(`${other}/items/query`, { include_beginnings: true });
+  const { promptText, answerText } = sampleCompletion("new");
+  const [, second] = sampleContent().choices;
+  assert.deepEqual(
+    items.map(({ prompt, answer }) => [prompt, answer]),
+    [
+      [null, null],
+      [promptText, answerText],
+      [promptText, answerText],
+      [promptText, second?.text],
+      [null, null],
+    ],
+  );
+  assert.equal((await server.post(`${other}/items/query`)).items[1]?.prompt, null);
   await server.close();
 });
 

@@ -51,13 +51,24 @@ export function itemRoutes(app: FastifyInstance, { annotation, feedback }: HttpD
       options: readsPage,
     },
     async ({ params: { queue_id: queueId }, body, caller }) => {
-      const { projectId, includePosition } = body;
+      const { projectId, includePosition, includeBeginnings } = body;
       const slice = sliceOf(body, itemOrderNames);
       const items = await annotation.listItems({ projectId, queueId }, toItemFilter(body), slice, caller);
+      const beginnings =
+        (includeBeginnings ?? false)
+          ? await annotation.findBeginnings(
+              projectId,
+              items.map(({ vendorRef }) => vendorRef),
+              caller,
+            )
+          : new Map<string, never>();
       const hasPosition = includePosition ?? true;
-      return {
-        items: items.map((item) => itemAnswer.body(hasPosition ? item : { ...item, position: null })),
-      };
+      const shown = items.map((item) => ({
+        ...item,
+        position: hasPosition ? item.position : null,
+        beginnings: beginnings.get(item.vendorRef),
+      }));
+      return { items: shown.map(itemAnswer.body) };
     },
   );
   on(

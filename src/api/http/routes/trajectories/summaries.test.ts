@@ -38,6 +38,7 @@ const trajectory = (reward: number, items: readonly object[] = [question, reply]
   messages_and_choices: items,
   reward,
   metrics: { won: reward > 0 },
+  metadata: { scene: `Sé "${reward}"`, [`is_${reward}`]: { a: [reward] } },
 });
 
 let shared: Promise<{ readonly server: Server; readonly url: string }> | undefined;
@@ -64,7 +65,10 @@ async function newWorld() {
     { trajectories: [trajectory(-2.5, calling)] },
   ]);
   const long = { ...trajectory(5), logs: ["l".repeat(3 << 20)] };
-  await log("train", [{ trajectories: [long, trajectory(6)] }, { trajectories: [trajectory(7)] }]);
+  await log("train", [
+    { trajectories: [long, trajectory(6)], metadata: { kind: "large" } },
+    { trajectories: [trajectory(7)] },
+  ]);
   const job = { model_id: id, trajectory_groups: [{ trajectories: [trajectory(9), trajectory(8)] }] };
   const created = await ask(server, "/v1/preview/training-jobs", job);
   assert.equal(created.statusCode, 200, created.body);
@@ -117,6 +121,22 @@ test("lists the newest first, with filters and cursors", async () => {
     ({ last_id: after, has_more: hasMore } = page);
   }
   assert.deepEqual(rewards, [8, 9, 7, 6, 5, -2.5, 1, 0]);
+});
+
+test("finds trajectories by metadata of their own and of their group", async () => {
+  const found = async (...pairs: readonly string[]) =>
+    rewardsOf(await list(pairs.map((pair) => `metadata=${encodeURIComponent(pair)}`).join("&")));
+  assert.deepEqual(await found('scene=Sé "6"'), [6]);
+  assert.deepEqual(await found(`scene=${JSON.stringify('Sé "6"')}`), [6]);
+  assert.deepEqual(await found("kind=large"), [6, 5]);
+  assert.deepEqual(await found("kind=large", 'is_5={"a":[5]}'), [5]);
+  assert.deepEqual(await found("kind=large", "is_7=7"), []);
+  assert.deepEqual(await found("-=-"), []);
+  assert.deepEqual(rewardsOf(await list("metadata=kind=large&text=paris&reward_min=6")), [6]);
+  const { server, url } = await stored();
+  const answer = await ask(server, `${url}/trajectories/outlines?metadata=kind`);
+  assert.equal(answer.statusCode, 422, answer.body);
+  assert.match(answer.body, /such as scenario_id=7/);
 });
 
 test("finds trajectories by words of their messages, together with other filters", async () => {

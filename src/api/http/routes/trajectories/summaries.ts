@@ -5,6 +5,7 @@ import type { FastifyInstance } from "fastify";
 import { present } from "../../../../base/domain/assert.ts";
 import type { NumberedPageRequest } from "../../../../base/domain/page.ts";
 import { notFound, quoted, ServiceError } from "../../../../base/domain/service-error.ts";
+import { searchWordsMax } from "../../../../base/domain/text/searched-words.ts";
 import { searchNote } from "../../../wire/fields/searched-text.ts";
 import {
   outlineCountQuerySchema,
@@ -13,7 +14,7 @@ import {
   outlineFilter,
   outlineQuerySchema,
 } from "../../../wire/trajectories/summaries.ts";
-import { rowSchema } from "../../../wire/trajectories/rows.ts";
+import { type RowFilter, rowSchema } from "../../../wire/trajectories/rows.ts";
 import { numberedPageBody, numberIn, pageSchema } from "../../../wire/page.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
@@ -42,21 +43,23 @@ export function outlineRoutes(
       query: outlineQuerySchema,
       answer:
         "A page of summaries, newest first by default. A request examines at most 100,000 trajectories (10,000 with `metric`), so a page may have fewer than `limit` items although `has_more` is true. " +
-        searchNote,
+        searchNote +
+        " A search by `metadata` does the same.",
       json: pageSchema(outlineAnswer.schema),
       options: readsPage,
     },
     async ({ params, query, caller, request }) => {
-      const { words, ...filter } = outlineFilter(query);
+      const { words, metadata, ...filter } = outlineFilter(query);
       const { limit = 20, order = "desc" } = query;
       const page = { after: numberAfter(query.after), limit, order };
       const model = await reachModel(dependencies, caller, params.model_id);
       const list = (part: NumberedPageRequest) => trajectories.listOutlines(model.id, filter, part);
-      if (words.length === 0) return numberedPageBody(await list(page), outlineAnswer.body);
+      const candidates = [...words, ...metadataWords(metadata)].slice(0, searchWordsMax);
+      if (words.length + metadata.length === 0) return numberedPageBody(await list(page), outlineAnswer.body);
       const bounds = { count: 1, bytes: rowBytesMax };
       const read = {
         model,
-        words,
+        filter: { words, metadata },
         bounds,
         share: present(request.readShare, "read share"),
         client: caller.entity,
@@ -64,7 +67,7 @@ export function outlineRoutes(
       const found = await searchPage(
         {
           list,
-          candidates: (outlines, turn) => trajectories.findWords(outlines, words, turn),
+          candidates: (outlines, turn) => trajectories.findWords(outlines, candidates, turn),
           contains: async (outline) =>
             (await storedRow({ trajectories, jobs, reader }, { ...read, outline })) !== null,
         },
@@ -109,6 +112,14 @@ export function outlineRoutes(
       return sendPieces(reply, Readable.from([row]), settings);
     },
   );
+}
+
+/**
+ * Returns parts of keys and values that the stored JSON of every match contains. The parts are runs of letters and
+ * digits, because JSON may escape other characters.
+ */
+function metadataWords(metadata: RowFilter["metadata"]): readonly string[] {
+  return metadata.flatMap(({ key, value }) => `${key} ${value}`.match(/[\p{L}\p{N}]+/gu) ?? []);
 }
 
 function numberAfter(after: string | undefined): number | null {
