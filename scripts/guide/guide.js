@@ -1,5 +1,8 @@
-// Runs in the browser: shows the search field, and closes the table of contents on small screens.
-/* global PagefindUI, document, matchMedia, addEventListener */
+// Runs in the browser: shows the search field, closes the table of contents on small screens, and applies the theme that
+// the user has chosen in the dashboard of the same server.
+/* global PagefindUI, document, localStorage, matchMedia, addEventListener */
+const theme = localStorage.getItem("hone-theme");
+if (theme === "dark" || theme === "light") document.documentElement.style.colorScheme = theme;
 // The constructor adds the search field to the page.
 void new PagefindUI({
   element: "#search",

@@ -1,4 +1,5 @@
 // Formats inter-annotator agreement as text.
+import { counted } from "../../../base/domain/text/counted.ts";
 import type { QuestionAgreement } from "../../client/api.ts";
 
 /** Returns a line per question. */
@@ -9,10 +10,10 @@ export function agreementLines(agreement: readonly QuestionAgreement[]): readonl
 function agreementText(of: QuestionAgreement): string {
   const { items, annotators, percent_agreement: percent, kappa, statistic, reason } = of;
   if (percent === null) return `nothing to compare yet: ${reason ?? "unknown"}`;
-  const counted = `${annotators} people's answers to ${items} ${items === 1 ? "item" : "items"}`;
+  const answers = `${annotators} people's answers to ${counted(items, "item")}`;
   const beyond =
     kappa === null
       ? `no kappa: ${reason ?? "unknown"}`
       : `${statistic === "cohen" ? "Cohen's" : "Fleiss'"} kappa ${kappa.toFixed(3)}`;
-  return `${percent.toFixed(0)} % of ${counted} agree, ${beyond}`;
+  return `${percent.toFixed(0)} % of ${answers} agree, ${beyond}`;
 }

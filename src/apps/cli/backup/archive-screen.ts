@@ -1,5 +1,6 @@
 // Shows the progress of writing or reading an archive. On a terminal, it redraws one line. In other outputs, such as a
 // log, it adds a line for each table with its number of rows, and a line for every 10 % of the files.
+import { counted } from "../../../base/domain/text/counted.ts";
 import { sizeText } from "../../../base/domain/text/size-text.ts";
 import { systemClock, type Clock } from "../../../base/domain/clock.ts";
 import type { Progress } from "../../server/backup/archive-commands.ts";
@@ -78,7 +79,7 @@ export class ArchiveScreen {
 }
 
 function rowsText({ table, rows }: Rows): string {
-  return `${table}: ${rows} ${rows === 1 ? "row" : "rows"}`;
+  return `${table}: ${counted(rows, "row")}`;
 }
 
 function filesText({ files, filesInAll, bytes, bytesInAll }: Files): string {

@@ -1,4 +1,5 @@
 // Formats feedback statistics as text: bars for types and values, histograms for numbers.
+import { counted } from "../../../base/domain/text/counted.ts";
 import type { FeedbackPathStats, FeedbackStats, FeedbackTypeStats } from "../../client/api.ts";
 import { shortNumber } from "../watch/charts.ts";
 import { drawBars, drawHistogram } from "./pictures.ts";
@@ -18,7 +19,7 @@ export function statisticsLines(statistics: FeedbackStats, width: number): reado
   const bars = types.map(({ feedback_type: name, count }) => ({ name, count }));
   const further = others === 0 ? [] : [{ name: "other types", count: others }];
   return [
-    `${total} ${total === 1 ? "record" : "records"}`,
+    counted(total, "record"),
     ...drawBars([...bars, ...further], width),
     ...(sample.share === 1 ? [] : ["", `The charts cover ${sample.count} of them. ${sample.rule}`]),
     ...types.flatMap((type) => (type.paths.length === 0 ? [] : ["", ...typeLines(type, width)])),

@@ -1,11 +1,12 @@
 // Training on preferences that come from feedback on a model's recorded answers: the flags that select the feedback,
 // and the preview of the training data.
+import { counted } from "../../../base/domain/text/counted.ts";
 import type { FeedbackPreferenceJob, FeedbackPreferenceJobCreate } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { printResult } from "../connection.ts";
 import type { JsonFlag } from "../json-output.ts";
 import { findRule } from "../rules/find-rule.ts";
-import { leftOutLines, shortened } from "../rules/preview-screen.ts";
+import { leftOutLines, peopleText, shortened } from "../rules/preview-screen.ts";
 import { hasTerms, readTerms, type TermFlags } from "../rules/term-flags.ts";
 
 export interface FeedbackFlags extends JsonFlag, TermFlags {
@@ -77,10 +78,10 @@ export function preferenceLines({
   const corrected = counts.corrections === 0 ? "" : `, ${counts.corrections} of them corrections`;
   // KTO trains on single labelled answers instead of pairs.
   const items = pairs.some(({ chosen, rejected }) => chosen === null || rejected === null)
-    ? "answers"
-    : "pairs of answers";
+    ? counted(counts.pairs, "answer")
+    : `${counted(counts.pairs, "pair")} of answers`;
   const lines = [
-    `${counts.pairs} ${items} to ${counts.prompts} prompts${corrected}; ${counts.feedback} records of feedback, ${counts.people} people`,
+    `${items} to ${counted(counts.prompts, "prompt")}${corrected}; ${counted(counts.feedback, "record")} of feedback, ${peopleText(counts.people)}`,
   ];
   let shown = "";
   for (const { prompt, chosen, rejected } of pairs.slice(0, pairsShown)) {

@@ -1,5 +1,6 @@
 // Formats the preview of a job from feedback: a histogram of the rewards, the answers of the first groups, and the
 // feedback that is left out.
+import { counted } from "../../../base/domain/text/counted.ts";
 import type { FeedbackJob } from "../../client/api.ts";
 import { drawBar } from "../demo/draw-curve.ts";
 
@@ -10,7 +11,7 @@ export function previewLines({ counts, reasons, groups, left_out: leftOut }: Fee
   const { feedback, answers, compared, people, tokens } = counts;
   const beside = compared === 0 ? "" : `, ${compared} more for comparison`;
   const lines = [
-    `${counts.groups} groups, ${answers} trainable answers${beside}, ${tokens} tokens; ${feedback} records of feedback, ${people} people`,
+    `${counted(counts.groups, "group")}, ${counted(answers, "trainable answer")}${beside}, ${counted(tokens, "token")}; ${counted(feedback, "record")} of feedback, ${peopleText(people)}`,
   ];
   const rewards = groups.flatMap((group) => group.answers.map(({ reward }) => reward));
   if (rewards.length > 0) lines.push("", "rewards", ...histogram(rewards));
@@ -19,11 +20,12 @@ export function previewLines({ counts, reasons, groups, left_out: leftOut }: Fee
     for (const answer of group.answers) {
       const used = answer.use === "compared" ? "  (already trained)" : "";
       lines.push(
-        `  ${answer.reward.toFixed(2).padStart(5)}  ${peopleOf(answer.people)}  ${shortened(answer.text)}${used}`,
+        `  ${answer.reward.toFixed(2).padStart(5)}  ${peopleText(answer.people)}  ${shortened(answer.text)}${used}`,
       );
     }
   }
-  if (groups.length > groupsShown) lines.push("", `and ${counts.groups - groupsShown} more groups`);
+  if (groups.length > groupsShown)
+    lines.push("", `and ${counted(counts.groups - groupsShown, "more group")}`);
   return [...lines, ...leftOutLines({ counts: counts.left_out, reasons, leftOut })];
 }
 
@@ -47,8 +49,8 @@ export function leftOutLines({
   return lines.length === 0 ? [] : ["", "left out", ...lines];
 }
 
-function peopleOf(count: number): string {
-  return `${count} ${count === 1 ? "person" : "people"}`;
+export function peopleText(count: number): string {
+  return counted(count, "person", "people");
 }
 
 /** Returns lines with bins from the least to the greatest reward; equal rewards share one bin. */

@@ -66,7 +66,7 @@ test("shows a histogram of the rewards, the answers, and the feedback that is le
     ],
   };
   const lines = previewLines(job);
-  assert.match(lines[0] ?? "", /^1 groups, 3 trainable answers, 1 more for comparison, 30 tokens; 5 records/);
+  assert.match(lines[0] ?? "", /^1 group, 3 trainable answers, 1 more for comparison, 30 tokens; 5 records/);
   const bins = lines.filter((line) => line.includes("▕"));
   assert.equal(bins.length, 10);
   assert.match(bins[0] ?? "", /0\.00 ▕█{30}▏ 2$/);

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Command, Option } from "commander";
 import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
+import { counted } from "../../../base/domain/text/counted.ts";
 import type { TracedDataset, TracedDatasetReq } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { addConnectionFlags, connect, type ConnectionFlags, printResult } from "../connection.ts";
@@ -107,7 +108,7 @@ function datasetLines(dataset: TracedDataset): readonly string[] {
     ([reason, count]) => `  ${String(count).padStart(5)}  ${reason}`,
   );
   return [
-    `${where} ${rows} ${rows === 1 ? "row" : "rows"}, of ${calls} ${calls === 1 ? "call" : "calls"}`,
+    `${where} ${counted(rows, "row")}, of ${counted(calls, "call")}`,
     ...(id === null ? dataset.rows.map((row) => JSON.stringify(row)) : []),
     ...(reasons.length === 0 ? [] : ["left out", ...reasons]),
     ...(hasMore ? ["There are more calls; narrow the selection to continue."] : []),

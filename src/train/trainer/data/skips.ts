@@ -1,6 +1,7 @@
 // Counts the parts of a job's trajectories that are skipped, by reason. Remembers the first skipped part for each
 // reason, to name it in a warning. Pure.
 import { cut } from "../../../base/domain/service-error.ts";
+import { counted } from "../../../base/domain/text/counted.ts";
 import type { UntrainedReason } from "../../trajectories/history-turns.ts";
 
 /**
@@ -67,8 +68,8 @@ export class Skips {
         const trajectoryCount = this.#trajectories.get(reason) ?? 0;
         const groupCount = this.#groups.get(reason) ?? 0;
         return (
-          `${reason}: of ${plural(trajectoryCount, "trajectory", "trajectories")} in ` +
-          `${plural(groupCount, "group", "groups")} something does not train; the first is ${place}: ${cut(detail, 400)}`
+          `${reason}: of ${counted(trajectoryCount, "trajectory", "trajectories")} in ` +
+          `${counted(groupCount, "group")} something does not train; the first is ${place}: ${cut(detail, 400)}`
         );
       });
   }
@@ -76,8 +77,4 @@ export class Skips {
 
 function increase(counts: Map<SkipReason, number>, reason: SkipReason): void {
   counts.set(reason, (counts.get(reason) ?? 0) + 1);
-}
-
-function plural(count: number, one: string, many: string): string {
-  return `${count} ${count === 1 ? one : many}`;
 }
