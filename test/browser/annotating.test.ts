@@ -76,7 +76,16 @@ test(
     await page.getByRole("row", { name: /^tone/ }).getByRole("link", { name: "3", exact: true }).click();
     const items = page.getByRole("region", { name: "Items" }).last();
     await items.getByText('tone: "rude"').waitFor();
-    assert.equal(await items.getByText("skipped").count(), 1);
+    await items
+      .getByRole("row", { name: /Where is Rome.*skipped/ })
+      .getByRole("button")
+      .click();
+    await page.getByRole("heading", { name: "How does it sound?" }).waitFor();
+    await page.getByText("Where is Rome?").waitFor();
+    await page.keyboard.press("s");
+    await page.getByText("was not recorded by this server").waitFor();
+    await page.getByRole("link", { name: "All queues" }).click();
+    await page.getByRole("link", { name: "tone", exact: true }).waitFor();
     const said = (await hone.feedback.query({ project_id }).all()).map((row) => [
       row["feedback_type"],
       row["queue_id"],
@@ -101,7 +110,14 @@ test(
     await second.page.keyboard.press("2");
     await second.page.getByRole("heading", { name: "Why?" }).waitFor();
     await second.page.keyboard.press("-");
+    await second.page.getByText("Where is Oslo?").waitFor({ state: "detached" });
+    // An annotator sees the agreement and the answers of others only as a reviewer.
+    await second.page.getByRole("link", { name: "Items" }).click();
+    await second.page.getByText('tone: "rude" bob').waitFor();
+    assert.equal(await second.page.getByText('tone: "rude"').count(), 1);
+    await second.page.getByRole("link", { name: "Review everybody's answers" }).click();
     await second.page.getByText("100 %, everybody gave the same answer everywhere").waitFor();
+    assert.equal(await second.page.getByText('tone: "rude"').count(), 2);
     assert.deepEqual(await seriousFaults(second.page), []);
     await second.close();
 

@@ -29,6 +29,10 @@ test(
     await page.getByText("succeeded").waitFor({ timeout: 90_000 });
     await page.getByRole("heading", { name: "Curves over steps" }).waitFor();
     assert.ok((await page.locator(".plot canvas").count()) > 0, "curves are drawn");
+    await page.locator(".u-over").first().click();
+    await page.getByRole("heading", { name: /groups of its training$/ }).waitFor();
+    await page.goBack();
+    await page.getByRole("heading", { name: "Curves over steps" }).waitFor();
 
     await page.locator("main").getByRole("link", { name: "p/watched" }).click();
     await page.getByRole("heading", { name: "p/watched", level: 1 }).waitFor();

@@ -28,7 +28,7 @@ const question = { role: "user", content: "Where is it?" };
 const call = { id: "c1", type: "function", function: { name: "find", arguments: '{"city":"Oslo"}' } };
 const reply = {
   finish_reason: "stop",
-  message: { role: "assistant", content: "In Oslo." },
+  message: { role: "assistant", content: "In **Oslo**." },
   logprobs: {
     content: [
       { token: "In", logprob: -0.0513, top_logprobs: [{ token: "At", logprob: -3.1 }] },
@@ -106,11 +106,26 @@ test(
     for (const text of ["7.25", "1 log line"]) await page.getByText(text).first().waitFor();
     await page.getByText("JSON", { exact: true }).click();
     await page.getByRole("region", { name: "JSON" }).getByText('"scenario_id": "north"').waitFor();
+    await page.getByRole("button", { name: "Markdown" }).click();
+    await page.locator("strong", { hasText: "Oslo" }).first().waitFor();
+    await tokens.waitFor({ state: "detached" });
+    assert.deepEqual(await seriousFaults(page), []);
+    // The list that is filtered by the split has no other trajectory.
+    assert.equal(await page.getByRole("link", { name: "Next" }).count(), 0);
     await page.getByRole("heading", { level: 1 }).focus();
-    await page.keyboard.press("p");
-    await page.getByRole("heading", { name: "Trajectory 60" }).waitFor();
-    await page.getByRole("link", { name: "Trajectory 59, reward 0.58" }).click();
+    await page.keyboard.press("u");
+    await page.getByText("1 trajectory").waitFor();
+    await page.getByLabel("Metadata").fill("scenario_id=south");
+    await page.keyboard.press("Enter");
+    await page.getByText("No trajectories match these filters.").waitFor();
+    await page.getByRole("button", { name: "Clear" }).click();
+    await page.getByRole("link", { name: "60", exact: true }).click();
+    await page.reload();
+    await page.getByRole("link", { name: "Previous" }).waitFor();
+    await page.keyboard.press("n");
     await page.getByRole("heading", { name: "Trajectory 59" }).waitFor();
+    await page.getByRole("link", { name: "Trajectory 58, reward 0.57" }).click();
+    await page.getByRole("heading", { name: "Trajectory 58" }).waitFor();
     await close();
   },
 );
@@ -205,14 +220,19 @@ test("recorded chats can be listed, filtered, read with their tokens, and judged
     .click();
   await page.getByRole("heading", { name: "Conversation", exact: true }).waitFor();
   await page.getByText("Second question").first().waitFor();
-  await page.getByRole("listbox", { name: "Tokens of turn 3" }).waitFor();
+  const answers = page.getByRole("article", { name: "2 alternative answers" });
+  await answers.getByRole("listbox", { name: "Tokens of answer 2" }).waitFor();
+  await page.keyboard.press("n");
+  await page.getByText("First question").first().waitFor();
+  await page.keyboard.press("p");
+  await page.getByText("Second question").first().waitFor();
   const second = page.getByRole("region", { name: "Feedback on answer 2" });
   await second.getByRole("button", { name: "React with 👎" }).click();
   await second.getByText("1 record").waitFor();
   assert.deepEqual(await seriousFaults(page), []);
   const [newest] = await hone.recordings.list({ feedback: "any" }).all();
   assert.equal(newest?.prompt, "Second question");
-  await page.getByRole("link", { name: "All", exact: true }).click();
+  await page.getByRole("link", { name: "All conversations" }).click();
   await page.getByRole("combobox", { name: "Feedback" }).selectOption("none");
   await page.getByRole("cell", { name: "First question" }).waitFor();
   await page.getByRole("cell", { name: "Second question" }).waitFor({ state: "detached" });
@@ -308,6 +328,10 @@ test(
         assert.deepEqual(await seriousFaults(page), [], `${colorScheme}, ${width}, ${view}`);
         const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
         assert.equal(overflow, 0, `${view} fits a width of ${width}`);
+        if (width > 360 || view !== list) continue;
+        assert.equal(await page.getByLabel("Split").isVisible(), false);
+        await page.getByRole("button", { name: "Filters" }).click();
+        await page.getByLabel("Split").waitFor();
       }
       await close();
     }

@@ -52,5 +52,5 @@ export function AddAnswers({
 
 function addedText(count: number, duplicates: number): string {
   if (count + duplicates === 0) return "The model has no recorded answers.";
-  return `${count} added${duplicates === 0 ? "" : `, ${duplicates} were in the queue`}`;
+  return `${count} added${duplicates === 0 ? "" : `, ${duplicates} ${duplicates === 1 ? "was" : "were"} in the queue`}`;
 }

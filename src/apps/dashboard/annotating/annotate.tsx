@@ -3,13 +3,12 @@
 import { useRef } from "preact/hooks";
 import { type AnswerKey, answerKeys, sessionKeys, typedAnswer } from "../../client/annotating/answer-keys.ts";
 import type { AnnotationSession, SessionState } from "../../client/annotating/annotation-session.ts";
-import type { AskedQuestion, QuestionAgreement } from "../../client/api.ts";
+import type { AskedQuestion } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { Failure } from "../components/forms/failure.tsx";
-import { Facts, View } from "../components/shown.tsx";
+import { View } from "../components/shown.tsx";
 import { addressOf, place } from "../router.ts";
 import { type Shortcut, useShortcuts } from "../shortcuts.tsx";
-import { useLoaded } from "../use-loaded.ts";
 import { useSession } from "./use-session.ts";
 import { Finished } from "./finished.tsx";
 import { QueueItem } from "./queue-item.tsx";
@@ -40,26 +39,19 @@ export function Annotate({ hone, queueId }: { readonly hone: Hone; readonly queu
     <View title={state?.queue.name ?? "Annotation queue"}>
       <nav class="links" aria-label="Annotation queues">
         <a href={addressOf("queues", [], { project, as })}>All queues</a>
+        <a href={addressOf("queues", [queueId, "items"], { project, as })}>Items</a>
       </nav>
       <Failure of={failure} />
       {state === null ? (
         failure === null && <p class="muted">Loading …</p>
       ) : (
-        <Session state={state} run={run} hone={hone} />
+        <Session state={state} run={run} />
       )}
     </View>
   );
 }
 
-function Session({
-  state,
-  run,
-  hone,
-}: {
-  readonly state: SessionState;
-  readonly run: Run;
-  readonly hone: Hone;
-}) {
+function Session({ state, run }: { readonly state: SessionState; readonly run: Run }) {
   const { held, question, queue, annotator, answeredCount, skippedCount, remaining } = state;
   const done = answeredCount + skippedCount;
   const total = done + remaining.open;
@@ -119,7 +111,6 @@ function Session({
           </aside>
         </div>
       )}
-      <AgreementOf hone={hone} state={state} done={done} />
     </>
   );
 }
@@ -194,37 +185,6 @@ function answerLabel({ kind, choices }: AskedQuestion): string {
     json: "An answer",
   };
   return kind === "choice" ? `One of ${(choices ?? []).map(String).join(", ")}` : what[kind];
-}
-
-function AgreementOf({
-  hone,
-  state,
-  done,
-}: {
-  readonly hone: Hone;
-  readonly state: SessionState;
-  readonly done: number;
-}) {
-  const { id, project_id } = state.queue;
-  const isShown = state.queue.annotators_per_item > 1;
-  const loaded = useLoaded(
-    (signal) =>
-      isShown ? hone.queues.agreement({ project_id, queue_id: id }, { signal }) : Promise.resolve([]),
-    [hone, id, done],
-  );
-  const rows = (loaded.value ?? []).filter(({ percent_agreement: percent }) => percent !== null);
-  if (rows.length === 0) return null;
-  return (
-    <section aria-labelledby="agreement">
-      <h2 id="agreement">Agreement</h2>
-      <Facts of={rows.map((row) => [row.question, agreementText(row)] as const)} />
-    </section>
-  );
-}
-
-function agreementText({ percent_agreement: percent, kappa, statistic, reason }: QuestionAgreement): string {
-  const name = statistic === "cohen" ? "Cohen's" : "Fleiss'";
-  return `${(percent ?? 0).toFixed(0)} %, ${kappa === null ? (reason ?? "") : `${name} kappa ${kappa.toFixed(3)}`}`;
 }
 
 /**

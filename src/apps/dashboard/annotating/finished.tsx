@@ -10,6 +10,9 @@ export function Finished({ queue: { id, project_id: project, asked } }: { readon
   return (
     <nav class="links" aria-label="Next steps">
       <a href={addressOf("queues", [id, "items"], { project, as })}>Items and answers</a>
+      <a href={addressOf("queues", [id, "items"], { project, as, review: "1" })}>
+        Review everybody's answers
+      </a>
       {question !== undefined && (
         <a href={newRuleAddress(project, question.name, suggestedRewards(question))}>
           Train on the answers with a reward rule

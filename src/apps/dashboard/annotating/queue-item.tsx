@@ -1,5 +1,10 @@
 // The conversation of an item of an annotation queue: its messages and answers.
 import type { HeldItem } from "../../client/annotating/annotation-session.ts";
+import { Alternatives } from "../reading/alternatives.tsx";
+import { MessageText, Thoughts } from "../reading/message-text.tsx";
+import { ReadingSwitch } from "../reading/reading-switch.tsx";
+
+type Answer = NonNullable<HeldItem["content"]>["answers"][number];
 
 export function QueueItem({ held: { item, content } }: { readonly held: HeldItem }) {
   if (content === null)
@@ -8,40 +13,43 @@ export function QueueItem({ held: { item, content } }: { readonly held: HeldItem
         <code>{item.vendor_ref}</code> was not recorded by this server: judge it where it is stored.
       </p>
     );
+  const { messages, answers } = content;
   return (
     <div>
+      <ReadingSwitch />
       <h2 class="hidden">Conversation</h2>
-      {content.messages.map(({ role, text }, index) => (
+      {messages.map(({ role, text }, index) => (
         <article key={index} class="turn" aria-label={role}>
           <h3>{role}</h3>
-          <div class="said" dir="auto">
-            {text}
-          </div>
+          <MessageText text={text} />
         </article>
       ))}
-      {content.answers.map(({ text, reasoning, calls }, index) => (
-        <article key={`answer ${index}`} class="turn reply" aria-label={`Answer ${index + 1}`}>
-          <h3>{content.answers.length === 1 ? "answer" : `answer ${index + 1}`}</h3>
-          {reasoning !== "" && (
-            <details>
-              <summary>Thoughts</summary>
-              <div class="said" dir="auto">
-                {reasoning}
-              </div>
-            </details>
-          )}
-          {text !== "" && (
-            <div class="said" dir="auto">
-              {text}
-            </div>
-          )}
-          {calls.map((call, place) => (
-            <div key={place} class="said code">
-              {call.name}({call.arguments})
-            </div>
-          ))}
-        </article>
-      ))}
+      {answers.length > 1 ? (
+        <Alternatives answers={answers} title="answer">
+          {(answer) => <AnswerView answer={answer} />}
+        </Alternatives>
+      ) : (
+        answers.map((answer) => (
+          <article key="answer" class="turn reply" aria-label="Answer">
+            <h3>answer</h3>
+            <AnswerView answer={answer} />
+          </article>
+        ))
+      )}
     </div>
+  );
+}
+
+function AnswerView({ answer: { text, reasoning, calls } }: { readonly answer: Answer }) {
+  return (
+    <>
+      {reasoning !== "" && <Thoughts text={reasoning} />}
+      {text !== "" && <MessageText text={text} />}
+      {calls.map((call, place) => (
+        <div key={place} class="said code">
+          {call.name}({call.arguments})
+        </div>
+      ))}
+    </>
   );
 }

@@ -1,5 +1,7 @@
-// Form that filters the list below it. Text fields apply when the form is submitted, selections immediately.
+// Form that filters the list below it. Text fields apply when the form is submitted, selections immediately. On narrow
+// screens, a button with the number of active filters opens the form.
 import type { ComponentChildren } from "preact";
+import { useId, useState } from "preact/hooks";
 
 export function FilterForm({
   filters,
@@ -13,25 +15,40 @@ export function FilterForm({
   /** Fields of the form. */
   readonly children: ComponentChildren;
 }) {
+  const id = useId();
+  const [isOpen, setIsOpen] = useState(false);
+  const count = Object.keys(filters).length;
   return (
-    <form
-      class="filters"
-      aria-label="Filters"
-      // The key re-creates the form if something other than the form changes the filters in the URL.
-      key={JSON.stringify(filters)}
-      onSubmit={(event) => {
-        event.preventDefault();
-        onSubmit(event.currentTarget);
-      }}
-    >
-      {children}
-      <button type="submit">Filter</button>
-      {Object.keys(filters).length > 0 && (
-        <button type="button" class="plain" onClick={onClear}>
-          Clear
-        </button>
-      )}
-    </form>
+    <>
+      <button
+        type="button"
+        class="filters-button"
+        aria-expanded={isOpen}
+        aria-controls={id}
+        onClick={() => setIsOpen(!isOpen)}
+      >
+        Filters {count > 0 && <span class="tag">{count}</span>}
+      </button>
+      <form
+        id={id}
+        class={isOpen ? "filters" : "filters is-folded"}
+        aria-label="Filters"
+        // The key re-creates the form if something other than the form changes the filters in the URL.
+        key={JSON.stringify(filters)}
+        onSubmit={(event) => {
+          event.preventDefault();
+          onSubmit(event.currentTarget);
+        }}
+      >
+        {children}
+        <button type="submit">Filter</button>
+        {count > 0 && (
+          <button type="button" class="plain" onClick={onClear}>
+            Clear
+          </button>
+        )}
+      </form>
+    </>
   );
 }
 

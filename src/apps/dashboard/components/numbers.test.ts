@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { byteText, durationText, shortNumber } from "./numbers.ts";
+import { byteText, counted, durationText, shortNumber } from "./numbers.ts";
 
 test("shortens numbers, and shows a dash for a missing one", () => {
   assert.deepEqual([0, 0.25, 1234.56, 0.000012345, 12345678, -0.5, 0.00154, -0, NaN].map(shortNumber), [
@@ -19,4 +19,13 @@ test("shortens numbers, and shows a dash for a missing one", () => {
 test("formats bytes and durations in suitable units", () => {
   assert.deepEqual([0, 999, 1500, 2.5e9].map(byteText), ["0 B", "999 B", "1.5 KB", "2.5 GB"]);
   assert.deepEqual([5.4, 89.6, 600, 7200].map(durationText), ["5 s", "90 s", "10 min", "2 h"]);
+});
+
+test("counts nouns in the singular and the plural", () => {
+  assert.deepEqual(
+    [0, 1, 2000].map((count) => counted(count, "record")),
+    ["0 records", "1 record", "2,000 records"],
+  );
+  assert.equal(counted(1, "person", "people"), "1 person");
+  assert.equal(counted(2, "person", "people"), "2 people");
 });

@@ -9,6 +9,11 @@ export function shortNumber(value: number): string {
   return value === 0 ? "0" : Number(value.toPrecision(4)).toLocaleString("en", { maximumFractionDigits });
 }
 
+/** Formats a count with its noun, such as `1 record` or `2,000 records`. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+}
+
 /** Formats bytes in the largest unit with a value ≥ 1. */
 export function byteText(bytes: number): string {
   const units = ["B", "KB", "MB", "GB", "TB"];

@@ -3,6 +3,7 @@ import type { StoredTrajectory } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { shortNumber } from "../components/numbers.ts";
 import { Shown } from "../components/shown.tsx";
+import { fromHere } from "../neighbours/list-place.ts";
 import { addressOf } from "../router.ts";
 import { branchesOf } from "../trajectories/turns.ts";
 import { useLoaded } from "../use-loaded.ts";
@@ -51,7 +52,7 @@ export function AnswerPair({
                     </div>
                     <p class="members">
                       {cell.outlines.map(({ id, reward }) => (
-                        <a key={id} href={addressOf("trajectories", [modelId, id])}>
+                        <a key={id} href={addressOf("trajectories", [modelId, id], fromHere())}>
                           Trajectory {id}, reward {shortNumber(reward)}
                         </a>
                       ))}

@@ -1,5 +1,5 @@
 // Table of an evaluation: a row per prompt, a column per version. A cell opens the answers.
-import { shortNumber } from "../components/numbers.ts";
+import { counted, shortNumber } from "../components/numbers.ts";
 import { WideTable } from "../components/shown.tsx";
 import { type EvaluationRow, evaluationSummary } from "./evaluation-rows.ts";
 
@@ -32,7 +32,7 @@ export function EvaluationTable({
       </thead>
       <tbody>
         <tr class="summary">
-          <th scope="row">mean of {sharedCount} prompts</th>
+          <th scope="row">mean of {counted(sharedCount, "prompt")}</th>
           {meanRewards.map((mean, index) => (
             <td key={index} class="number">
               <strong>{shortNumber(mean)}</strong>
@@ -60,7 +60,7 @@ export function EvaluationTable({
                         class="plain"
                         aria-pressed={opened?.prompt === prompt && opened.version === version}
                         aria-label={`${shortNumber(cell.meanReward)}, answers of version ${version}`}
-                        title={`Mean of n = ${cell.outlines.length} trajectories`}
+                        title={`Mean of ${counted(cell.outlines.length, "trajectory", "trajectories")}`}
                         onClick={() => onOpen(prompt, version)}
                       >
                         {shortNumber(cell.meanReward)}

@@ -3,12 +3,13 @@ import type { ComponentChildren } from "preact";
 import type { FeedbackRecord } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { BulkActions } from "../components/tables/bulk-actions.tsx";
-import type { ListedPage } from "../components/paged-table.tsx";
 import { When } from "../components/shown.tsx";
+import type { ListedPage } from "../components/paged-table.tsx";
 import { DataList } from "../components/tables/data-list.tsx";
 import type { DataColumn } from "../components/tables/data-table.tsx";
 import { useSelection } from "../components/tables/selection.tsx";
 import { formatRecord } from "../feedback/records.ts";
+import { fromHere } from "../neighbours/list-place.ts";
 import { addressOf, place } from "../router.ts";
 import { may } from "../session.ts";
 import { useLoaded } from "../use-loaded.ts";
@@ -29,7 +30,7 @@ export function FeedbackTable({
 }) {
   const after = place.value.query.get("after") ?? "0";
   const loaded = useLoaded(
-    (signal) => readPage(hone, project, filters, Number(after), signal),
+    (signal) => readFeedback(hone, project, filters, Number(after), signal),
     [hone, project, JSON.stringify(filters), after],
     after === "0" ? 15_000 : null,
   );
@@ -43,7 +44,7 @@ export function FeedbackTable({
     <DataList
       loaded={loaded}
       label="Feedback"
-      columns={columns}
+      columns={feedbackColumns}
       idOf={({ id }) => id}
       nameOf={({ id }) => `feedback ${id}`}
       selection={selection}
@@ -60,7 +61,7 @@ export function FeedbackTable({
   );
 }
 
-const columns: readonly DataColumn<FeedbackRecord>[] = [
+export const feedbackColumns: readonly DataColumn<FeedbackRecord>[] = [
   { name: "given", sort: ({ created_at: at }) => at, cell: ({ created_at: at }) => <When at={at} /> },
   {
     name: "feedback",
@@ -92,14 +93,20 @@ function creatorOf({ creator, vendor_user_id: owner }: FeedbackRecord): string |
 function About({ reference }: { readonly reference: string }) {
   const call = callOf(reference);
   if (call === null) return <span title={reference}>{reference}</span>;
+  const { project } = call;
   return (
-    <a href={addressOf("conversations", [call.id], { project: call.project })} title={reference} data-row>
+    <a
+      href={addressOf("conversations", [call.id], { project, ...fromHere({ project }) })}
+      title={reference}
+      data-row
+    >
       conversation {call.id.slice(-8)}
     </a>
   );
 }
 
-async function readPage(
+/** Returns a page of the records, the newest first. */
+export async function readFeedback(
   hone: Hone,
   project: string,
   filters: FeedbackFilters,

@@ -2,7 +2,7 @@
 import type { FeedbackPathStats, FeedbackTypeStats } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { Histogram, ValueBars } from "../components/bars.tsx";
-import { shortNumber } from "../components/numbers.ts";
+import { counted, shortNumber } from "../components/numbers.ts";
 import { Shown } from "../components/shown.tsx";
 import { addressOf } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
@@ -34,7 +34,7 @@ export function TypeStats({
         total > 0 && (
           <section aria-label="Statistics">
             <p class="muted" role="status">
-              {total.toLocaleString("en")} {total === 1 ? "record" : "records"}
+              {counted(total, "record")}
               {sample.share < 1 && `; the bars show a sample of ${sample.count.toLocaleString("en")}`}
             </p>
             <div class="cards">

@@ -9,6 +9,7 @@ import { may, session } from "../session.ts";
 import { FreeForm } from "./free-form.tsx";
 import { isReaction, note as noteOf, noteLengthMax, formatRecord } from "./records.ts";
 import type { Subject } from "./references.ts";
+import { counted } from "../components/numbers.ts";
 import { useFeedback } from "./use-feedback.ts";
 
 /** Emojis of the reactions. The digit key 1 stands for the first. */
@@ -164,5 +165,5 @@ function RecordItem({
 function countText(count: number, hasMore: boolean): string {
   if (count === 0) return "None yet.";
   if (hasMore) return `The first ${count}; there are more.`;
-  return count === 1 ? "1 record" : `${count} records`;
+  return counted(count, "record");
 }

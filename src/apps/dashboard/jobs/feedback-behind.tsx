@@ -4,6 +4,7 @@ import type { Hone } from "../../client/hone.ts";
 import { shortNumber } from "../components/numbers.ts";
 import { WideTable } from "../components/shown.tsx";
 import { callOf } from "../feedback-list/feedback-query.ts";
+import { fromHere } from "../neighbours/list-place.ts";
 import { addressOf } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
 
@@ -67,7 +68,10 @@ function Answer({ reference }: { readonly reference: string }) {
   const call = callOf(reference);
   if (call === null) return <>{reference}</>;
   return (
-    <a href={addressOf("conversations", [call.id], { project: call.project })} title={reference}>
+    <a
+      href={addressOf("conversations", [call.id], { project: call.project, ...fromHere() })}
+      title={reference}
+    >
       conversation {call.id.slice(-8)}
     </a>
   );

@@ -6,6 +6,7 @@ import { useAction } from "../components/forms/use-action.ts";
 import { Icon } from "../components/icon.tsx";
 import { BulkActions, BulkLink, idsOf } from "../components/tables/bulk-actions.tsx";
 import { addressOf } from "../router.ts";
+import { counted } from "../components/numbers.ts";
 import { may } from "../session.ts";
 
 export function JobActions({
@@ -28,7 +29,7 @@ export function JobActions({
     onDone();
   };
   const cancel = async (): Promise<void> => {
-    if (confirm(`Cancel ${running.length} jobs? Their training so far will be lost.`))
+    if (confirm(`Cancel ${counted(running.length, "job")}? All training so far will be lost.`))
       await doEach(running, (id) => hone.jobs.cancel(id));
   };
   return (

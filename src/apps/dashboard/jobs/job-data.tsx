@@ -1,7 +1,7 @@
 // Part of the view of a job: the data that it trains on and skips.
 import type { TrainingJob } from "../../client/api.ts";
 import { jobItems } from "../../client/job-items.ts";
-import { shortNumber } from "../components/numbers.ts";
+import { counted, shortNumber } from "../components/numbers.ts";
 import { Facts } from "../components/shown.tsx";
 import { explainSkip } from "./skip-reasons.ts";
 
@@ -34,7 +34,7 @@ export function NotTrained({
           <ul>
             {skipped.map(([reason, count]) => (
               <li key={reason}>
-                {count} {count === 1 ? items.one : items.many}
+                {counted(count, items.one, items.many)}
                 {isGrouped && inGroups(counts.skipped_groups[reason] ?? 0)}: {explainSkip(reason)} (
                 <code>{reason}</code>)
               </li>
@@ -48,5 +48,5 @@ export function NotTrained({
 }
 
 function inGroups(count: number): string {
-  return ` in ${count} ${count === 1 ? "group" : "groups"}`;
+  return ` in ${counted(count, "group")}`;
 }

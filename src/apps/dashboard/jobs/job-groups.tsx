@@ -6,6 +6,7 @@ import { shortId } from "../components/short-id.ts";
 import { Facts, Shown, View, WideTable } from "../components/shown.tsx";
 import { type GroupRow, groupRows, groupsTitle } from "../trajectories/group-rows.ts";
 import { Members } from "../trajectories/members.tsx";
+import { fromHere } from "../neighbours/list-place.ts";
 import { addressOf } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
 import { NotTrained } from "./job-data.tsx";
@@ -92,7 +93,7 @@ function Groups({ job, groups, isWhole }: JobData) {
               <td class="number">{shortNumber(group.meanReward)}</td>
               <td class="number">{group.spread === 0 ? "none" : shortNumber(group.spread)}</td>
               <td>
-                <Members group={group} modelId={job.model_id} />
+                <Members group={group} modelId={job.model_id} from={fromHere()} />
               </td>
             </tr>
           ))}

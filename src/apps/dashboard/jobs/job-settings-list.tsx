@@ -1,5 +1,6 @@
 // Part of the view of a job: its settings. Settings that differ from the defaults are bold.
 import type { TrainingJob } from "../../client/api.ts";
+import { counted } from "../components/numbers.ts";
 import { type JobSetting, jobSettings } from "./job-settings.ts";
 
 export function JobSettings({ job }: { readonly job: TrainingJob }) {
@@ -12,7 +13,7 @@ export function JobSettings({ job }: { readonly job: TrainingJob }) {
       <h2 id="settings">Settings</h2>
       {changed.length === 0 ? <p>All settings have their defaults.</p> : <SettingList of={changed} />}
       <details>
-        <summary>{defaults.length} settings with default values</summary>
+        <summary>{counted(defaults.length, "setting")} with default values</summary>
         <SettingList of={defaults} />
       </details>
     </section>

@@ -4,7 +4,7 @@ import type { Hone } from "../../client/hone.ts";
 import { webPlatform } from "../../client/platform.ts";
 import { Failure } from "../components/forms/failure.tsx";
 import { Icon } from "../components/icon.tsx";
-import { shortNumber } from "../components/numbers.ts";
+import { counted, shortNumber } from "../components/numbers.ts";
 import { saveFile } from "../components/save-file.ts";
 import { Shown } from "../components/shown.tsx";
 import { useAction } from "../components/forms/use-action.ts";
@@ -42,7 +42,7 @@ function Bars({ days }: { readonly days: readonly DayOfUsage[] }) {
       <figcaption>
         <strong>{shortNumber(sum(({ tokens }) => tokens))}</strong> tokens in{" "}
         <strong>{shortNumber(sum(({ requests }) => requests))}</strong> requests{" "}
-        <span class="muted">in the last {dayCount} days</span>
+        <span class="muted">in the last {counted(dayCount, "day")}</span>
       </figcaption>
       <div class="bars" aria-hidden="true">
         {days.map(({ day, tokens, requests }) => (

@@ -1,5 +1,6 @@
 // Parts of the server in the overview: one line if all are well, and each fault with its description.
 import { State } from "../components/shown.tsx";
+import { counted } from "../components/numbers.ts";
 import { isAway } from "../live.ts";
 
 export function Parts({
@@ -22,7 +23,7 @@ export function Parts({
           {isAway.value ? (
             <State of="unreachable" />
           ) : (
-            faults.length === 0 && <State of="ok" says={`${all.length} parts ok`} />
+            faults.length === 0 && <State of="ok" says={`${counted(all.length, "part")} ok`} />
           )}
         </p>
         {!isAway.value &&

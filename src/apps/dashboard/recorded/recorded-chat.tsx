@@ -6,12 +6,23 @@ import { isOnChoice } from "../feedback/references.ts";
 import { shortNumber } from "../components/numbers.ts";
 import { Facts, Shown, View, When } from "../components/shown.tsx";
 import { RawJson } from "../trajectories/raw-json.tsx";
-import { LevelLegend } from "../trajectories/token-text.tsx";
-import { branchesOf } from "../trajectories/turns.ts";
-import { TurnList } from "../trajectories/turn-view.tsx";
+import { listPlace, sameList } from "../neighbours/list-place.ts";
+import { RowNav } from "../neighbours/row-nav.tsx";
+import { Alternatives } from "../reading/alternatives.tsx";
+import { ReadingSwitch } from "../reading/reading-switch.tsx";
+import { type Branch, branchesOf } from "../trajectories/turns.ts";
+import { TurnBody, TurnList } from "../trajectories/turn-view.tsx";
 import { addressOf, place } from "../router.ts";
-import { may } from "../session.ts";
+import { may, session } from "../session.ts";
 import { useLoaded } from "../use-loaded.ts";
+import { type ChatKey, chatNeighbours } from "./chat-neighbours.ts";
+
+/** Names of other lists that link to conversations. */
+const listNames: Readonly<Record<string, string>> = {
+  feedback: "Feedback",
+  queues: "Items",
+  jobs: "Job",
+};
 
 export function RecordedChat({ hone, requestId }: { readonly hone: Hone; readonly requestId: string }) {
   const project = place.value.query.get("project") ?? "";
@@ -19,15 +30,26 @@ export function RecordedChat({ hone, requestId }: { readonly hone: Hone; readonl
     (signal) => hone.recordings.get(requestId, project === "" ? {} : { project }, { signal }),
     [hone, requestId, project],
   );
+  const list = { ...listPlace(addressOf("conversations")), entity: session.value?.key.entity ?? "" };
+  const { value: neighbours } = useLoaded(
+    (signal) => chatNeighbours(hone, { project, id: requestId }, list, signal),
+    [hone, requestId, project, list.address],
+  );
+  const linkTo = (chat: ChatKey | null = null) =>
+    chat === null ? null : addressOf("conversations", [chat.id], { project: chat.project, ...sameList() });
   return (
     <View title="Conversation">
-      <nav class="links" aria-label="Conversations">
-        <a href={addressOf("conversations")}>All</a>
-      </nav>
+      <RowNav
+        list={list.address}
+        listName={listNames[list.view] ?? "Conversations"}
+        noun="conversation"
+        previous={linkTo(neighbours?.previous)}
+        next={linkTo(neighbours?.next)}
+      />
       <Shown loaded={loaded}>
         {(chat) => (
           <div class="beside">
-            <Turns chat={chat} />
+            <Turns hone={hone} chat={chat} />
             <aside>
               <About chat={chat} />
               <FeedbackPanel
@@ -35,19 +57,6 @@ export function RecordedChat({ hone, requestId }: { readonly hone: Hone; readonl
                 subject={{ projectId: chat.project_id, reference: chat.reference }}
                 isElsewhere={(record) => chat.choices.length > 1 && isOnChoice(record, chat.choices.length)}
               />
-              {chat.choices.length > 1 &&
-                chat.choices.map(({ index }) => (
-                  <FeedbackPanel
-                    key={index}
-                    hone={hone}
-                    subject={{
-                      projectId: chat.project_id,
-                      reference: `${chat.reference}/attr/choices/index/${index}`,
-                    }}
-                    hasKeys={false}
-                    label={`Feedback on answer ${index + 1}`}
-                  />
-                ))}
             </aside>
           </div>
         )}
@@ -56,11 +65,11 @@ export function RecordedChat({ hone, requestId }: { readonly hone: Hone; readonl
   );
 }
 
-function Turns({ chat }: { readonly chat: RecordedCompletion }) {
+function Turns({ hone, chat }: { readonly hone: Hone; readonly chat: RecordedCompletion }) {
+  const { choices } = chat;
   const asked =
     chat.prompt_text === null ? (chat.messages ?? []) : [{ role: "prompt", content: chat.prompt_text }];
-  const [branch] = branchesOf({ messages_and_choices: [...asked, ...chat.choices], tools: chat.tools });
-  const { turns, toolNames } = branch ?? { turns: [], toolNames: [] };
+  const { turns, toolNames } = branchOf([...asked, ...(choices.length > 1 ? [] : choices)], chat.tools);
   return (
     <div>
       {!chat.is_whole && (
@@ -68,12 +77,44 @@ function Turns({ chat }: { readonly chat: RecordedCompletion }) {
           This conversation was too large to be recorded completely: its messages and tokens are not stored.
         </p>
       )}
-      {chat.has_logprobs && chat.is_whole && <LevelLegend />}
+      <ReadingSwitch hasTokens={chat.has_logprobs && chat.is_whole} />
       <h2 class="hidden">Messages</h2>
       <TurnList turns={turns} toolNames={toolNames} />
+      {choices.length > 1 && (
+        <Alternatives
+          answers={branchOf(choices, null).turns}
+          title={
+            <>
+              <span class="muted">{turns.length + 1}</span> assistant
+            </>
+          }
+          nameOf={({ finishReason }) => finishReason && `ended: ${finishReason}`}
+        >
+          {(turn, index) => (
+            <>
+              <TurnBody turn={turn} name={`answer ${index + 1}`} />
+              <FeedbackPanel
+                hone={hone}
+                subject={{
+                  projectId: chat.project_id,
+                  reference: `${chat.reference}/attr/choices/index/${index}`,
+                }}
+                hasKeys={false}
+                label={`Feedback on answer ${index + 1}`}
+              />
+            </>
+          )}
+        </Alternatives>
+      )}
       <RawJson value={chat} />
     </div>
   );
+}
+
+/** Returns the turns of messages and answers. */
+function branchOf(items: readonly object[], tools: unknown): Pick<Branch, "turns" | "toolNames"> {
+  const [branch] = branchesOf({ messages_and_choices: items, tools });
+  return branch ?? { turns: [], toolNames: [] };
 }
 
 /** Returns how long the answer and its first token took, with the mean speed of its tokens. */

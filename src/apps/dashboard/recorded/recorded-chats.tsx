@@ -4,21 +4,19 @@ import type { Hone } from "../../client/hone.ts";
 import { AddToQueue } from "../components/tables/add-to-queue.tsx";
 import { BulkActions } from "../components/tables/bulk-actions.tsx";
 import { Empty } from "../components/empty.tsx";
-import { ModelName } from "../components/tables/job-cells.tsx";
-import { msText, shortNumber } from "../components/numbers.ts";
 import { SavedViews } from "../components/menus/saved-views-menu.tsx";
 import { DataList } from "../components/tables/data-list.tsx";
-import { type DataColumn, textColumn } from "../components/tables/data-table.tsx";
 import { useSelection } from "../components/tables/selection.tsx";
 import { layoutIn } from "../components/tables/table-layout.ts";
 import { FilterChoice, FilterForm, FilterText } from "../components/filter-form.tsx";
 import { filledIn, firstFound } from "../components/filters.ts";
 import { listed } from "../components/paged-table.tsx";
 import { ProjectField, useProjects } from "../components/forms/projects.tsx";
-import { View, When } from "../components/shown.tsx";
+import { View } from "../components/shown.tsx";
 import { addressOf, go, place } from "../router.ts";
 import { may, session } from "../session.ts";
 import { useLoaded } from "../use-loaded.ts";
+import { columnsWith } from "./recorded-columns.tsx";
 import { askedPage, type Filters, filtersIn } from "./recorded-query.ts";
 
 /** Interval in milliseconds at which the first page is reloaded. */
@@ -84,61 +82,6 @@ export function RecordedChats({ hone }: { readonly hone: Hone }) {
   );
 }
 
-/** @param names names of models by id; a request may have named its model by the id */
-function columnsWith(names: ReadonlyMap<string, string>): readonly DataColumn<StoredChatCompletion>[] {
-  const modelOf = ({ model, model_id: id }: StoredChatCompletion) =>
-    model === id ? (names.get(id) ?? model) : model;
-  return [
-    {
-      name: "answered",
-      sort: ({ ended_at: at }) => at,
-      cell: (row) => (
-        <a href={chatAddress(row)} data-row>
-          <When at={row.ended_at} />
-        </a>
-      ),
-    },
-    textColumn("prompt", ({ prompt }) => prompt),
-    textColumn("answer", ({ answer }) => answer),
-    {
-      name: "model",
-      class: "whole",
-      sort: modelOf,
-      cell: (row) => (
-        <>
-          <ModelName name={modelOf(row)} /> <span class="tag">version {row.step}</span>
-        </>
-      ),
-    },
-    {
-      name: "tokens",
-      isNumber: true,
-      sort: ({ usage }) => usage.completion_tokens,
-      cell: ({ usage }) => usage.completion_tokens,
-    },
-    {
-      name: "duration",
-      isNumber: true,
-      sort: msOf,
-      cell: (row) => msText(msOf(row)),
-    },
-    {
-      name: "tokens/s",
-      isNumber: true,
-      isExtra: true,
-      sort: speedOf,
-      cell: (row) => shortNumber(speedOf(row) ?? NaN),
-    },
-    { name: "owner", sort: ({ owner }) => owner, cell: ({ owner }) => owner },
-    {
-      name: "ended by",
-      isExtra: true,
-      sort: ({ finish_reasons: [reason = ""] }) => reason,
-      cell: ({ finish_reasons: reasons }) => reasons.join(", "),
-    },
-  ];
-}
-
 /** Returns the full names of the newest 100 models, by id; none if the key may not list models. */
 async function modelNames(hone: Hone, signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
   if (!may("readModels")) return new Map();
@@ -164,21 +107,6 @@ function wholeChats(hone: Hone, rows: readonly StoredChatCompletion[]): Promise<
   return Promise.all(
     rows.map(({ request_id: id, project_id: project }) => hone.recordings.get(id, { project })),
   );
-}
-
-/** Returns the time from the request to the end of the answer, in milliseconds. */
-function msOf({ started_at: start, ended_at: end }: StoredChatCompletion): number {
-  return Date.parse(end) - Date.parse(start);
-}
-
-/** Returns the tokens of the answer per second; null if the answer took less than a millisecond. */
-function speedOf(row: StoredChatCompletion): number | null {
-  const ms = msOf(row);
-  return ms <= 0 ? null : (1000 * row.usage.completion_tokens) / ms;
-}
-
-function chatAddress({ project_id: project, request_id: id }: StoredChatCompletion): string {
-  return addressOf("conversations", [id], { project });
 }
 
 function ChatFilters({

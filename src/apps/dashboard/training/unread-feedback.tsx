@@ -3,6 +3,7 @@ import type { RewardTerm } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { newRuleAddress } from "../rules/rule-link.ts";
 import { useLoaded } from "../use-loaded.ts";
+import { counted } from "../components/numbers.ts";
 import { annotationName, unreadTypes } from "./unread-types.ts";
 
 export function UnreadFeedback({
@@ -25,8 +26,8 @@ export function UnreadFeedback({
   const list = types.map((type) => `${type.feedback_type} (${type.count})`).join(", ");
   return (
     <p class="warning" role="status">
-      This reward does not read {count} {count === 1 ? "record" : "records"} of the project: {list}. To train
-      on them, choose a rule that reads these types, or{" "}
+      This reward does not read {counted(count, "record")} of the project: {list}. To train on them, choose a
+      rule that reads these types, or{" "}
       <a href={newRuleAddress(project, annotationName(first.feedback_type) ?? "")}>create a rule</a>.
     </p>
   );

@@ -1,5 +1,6 @@
 // Gathers the trajectories of a job into their groups. Has no side effects.
 import type { TrainingJob, TrajectoryOutline } from "../../client/api.ts";
+import { counted } from "../components/numbers.ts";
 import { shortId } from "../components/short-id.ts";
 
 export interface GroupRow {
@@ -42,7 +43,7 @@ export function groupsTitle({
 }): string {
   const name = model?.split("/").at(-1);
   if (name === undefined || count === 0) return `Groups of job ${shortId(id)}`;
-  const groups = count === 1 ? "group" : `${count} groups`;
+  const groups = count === 1 ? "group" : counted(count, "group");
   return version === null
     ? `${name}: the ${groups} of job ${shortId(id)}`
     : `${name}, version ${version}: the ${groups} of its training`;

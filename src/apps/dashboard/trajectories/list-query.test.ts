@@ -17,8 +17,8 @@ test("requests the page after or before a trajectory", () => {
     filter: { split: "val", step: 3, reward_max: -1, limit: 50 },
     isReversed: false,
   });
-  assert.deepEqual(askedPage(new URLSearchParams({ metric: "speed>=0.5, right=1," })), {
-    filter: { metric: ["speed>=0.5", "right=1"], limit: 50 },
+  assert.deepEqual(askedPage(new URLSearchParams({ metric: "speed>=0.5, right=1,", metadata: "a=b" })), {
+    filter: { metric: ["speed>=0.5", "right=1"], metadata: ["a=b"], limit: 50 },
     isReversed: false,
   });
   assert.deepEqual(askedPage(parsed("after=951")), {

@@ -14,6 +14,7 @@ const filterNames = [
   "recorded_before",
   "text",
   "metric",
+  "metadata",
 ] as const;
 export type FilterName = (typeof filterNames)[number];
 export type Filters = { readonly [Name in FilterName]?: string };
@@ -53,7 +54,8 @@ export function askedPage(query: URLSearchParams): AskedPage {
   const filter = {
     ...filters,
     ...Object.fromEntries(numbers),
-    ...(filters.metric !== undefined && { metric: metricConditions(filters.metric) }),
+    ...(filters.metric !== undefined && { metric: partsOf(filters.metric) }),
+    ...(filters.metadata !== undefined && { metadata: partsOf(filters.metadata) }),
     limit: rowsPerPage,
   };
   const isReversed = before !== null;
@@ -62,12 +64,12 @@ export function askedPage(query: URLSearchParams): AskedPage {
   return { filter: { ...filter, ...place } as OutlineFilter, isReversed };
 }
 
-/** Splits the text of the field for metrics, such as `speed>=0.5, right=1`, at its commas. */
-function metricConditions(text: string): readonly string[] {
+/** Splits the text of a field with several conditions, such as `speed>=0.5, right=1`, at its commas. */
+function partsOf(text: string): readonly string[] {
   return text
     .split(",")
-    .map((condition) => condition.trim())
-    .filter((condition) => condition !== "");
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
 }
 
 /** Returns the names of the metrics that most rows have, at most `countMax`. They become columns. */

@@ -2,6 +2,7 @@
 import type { TrajectoryOutline } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { shortNumber } from "../components/numbers.ts";
+import { sameList } from "../neighbours/list-place.ts";
 import { addressOf } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
 import type { GroupRow } from "./group-rows.ts";
@@ -11,18 +12,21 @@ export function Members({
   group: { members },
   modelId,
   current = "",
+  from,
 }: {
   readonly group: Pick<GroupRow, "members">;
   readonly modelId: string;
   /** Id of the trajectory that the view shows. */
   readonly current?: string;
+  /** Query of the links, which names the list. */
+  readonly from: Readonly<Record<string, string>>;
 }) {
   return (
     <span class="members">
       {members.map(({ id, index, reward, answer }, place) => (
         <a
           key={id}
-          href={addressOf("trajectories", [modelId, id])}
+          href={addressOf("trajectories", [modelId, id], from)}
           title={answer}
           aria-label={`Trajectory ${index + 1}, reward ${shortNumber(reward)}`}
           aria-current={id === current ? "page" : undefined}
@@ -68,7 +72,7 @@ export function Siblings({
   return (
     <section aria-labelledby="group">
       <h2 id="group">Rewards of its group</h2>
-      <Members group={{ members: value }} modelId={modelId} current={id} />
+      <Members group={{ members: value }} modelId={modelId} current={id} from={sameList()} />
     </section>
   );
 }

@@ -1,6 +1,7 @@
 // Shows an answer's tokens, coloured by probability, and the details of the token that the pointer or the arrow keys
 // select. However many tokens it has, the text is a single tab stop.
 import { useId, useState } from "preact/hooks";
+import { counted } from "../components/numbers.ts";
 import {
   drawnText,
   levelBounds,
@@ -83,7 +84,8 @@ function TokenDetail({
   if (token === undefined || index === null)
     return (
       <p class="token-detail muted">
-        {tokens.length} tokens{mean === null ? "" : `, on average ${probabilityText(mean)}`}
+        {counted(tokens.length, "token")}
+        {mean === null ? "" : `, on average ${probabilityText(mean)}`}
       </p>
     );
   return (

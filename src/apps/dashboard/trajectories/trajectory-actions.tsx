@@ -7,6 +7,7 @@ import { Icon } from "../components/icon.tsx";
 import { BulkActions } from "../components/tables/bulk-actions.tsx";
 import { addressOf, go } from "../router.ts";
 import { may } from "../session.ts";
+import { counted } from "../components/numbers.ts";
 import { selectedGroups } from "./selected-groups.ts";
 
 export function TrajectoryActions({
@@ -23,7 +24,7 @@ export function TrajectoryActions({
     Promise.all(rows.map(({ id }) => hone.trajectories.get(modelId, id)));
   const groupCount = new Set(rows.map((row) => `${row.source_id} ${row.group_index}`)).size;
   const train = async (): Promise<void> => {
-    const question = `Train the model on ${rows.length} trajectories in ${groupCount} groups? Only groups with different rewards teach the model.`;
+    const question = `Train the model on ${counted(rows.length, "trajectory", "trajectories")} in ${counted(groupCount, "group")}? Only groups with different rewards teach the model.`;
     if (!confirm(question)) return;
     const { id } = await hone.jobs.create({
       model_id: modelId,

@@ -60,6 +60,7 @@ export function TrajectoryFilters({
         placeholder="speed>=0.5, right=1"
         names={metrics}
       />
+      <FilterText name="metadata" label="Metadata" value={filters.metadata} placeholder="scenario_id=7" />
       <FilterField
         name="recorded_from"
         label="Stored from"

@@ -37,6 +37,7 @@ export function JobView({ hone, id }: { readonly hone: Hone; readonly id: string
     hasEnded ? null : everyMs,
   );
   const { curves, failure } = useStepCurves(hone, id);
+  const hasGroups = loaded.value?.kind === "rl";
   return (
     <View
       title={`Job ${shortId(id)}`}
@@ -75,7 +76,7 @@ export function JobView({ hone, id }: { readonly hone: Hone; readonly id: string
             ))}
             <NotTrained job={job} />
             {job.kind === "rl" && job.counts !== null && (
-              <p>
+              <p class="links">
                 <a href={addressOf("jobs", [id, "groups"])}>Groups and their trajectories</a>
               </p>
             )}
@@ -95,7 +96,11 @@ export function JobView({ hone, id }: { readonly hone: Hone; readonly id: string
           <p class="links">
             <a href={addressOf("runs", [], { of: "jobs", ids: id })}>Overlay with others</a>
           </p>
-          <ChartBoard curves={curves} />
+          {hasGroups && <p class="muted">Click a point to read the trajectories of the job.</p>}
+          <ChartBoard
+            curves={curves}
+            addressOfPoint={() => (hasGroups ? addressOf("jobs", [id, "groups"]) : null)}
+          />
         </section>
       )}
     </View>

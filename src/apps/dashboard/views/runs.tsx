@@ -8,6 +8,7 @@ import { addressOf, place, replaceQuery } from "../router.ts";
 import { loadRun, type LoadedRun, type RunKind } from "../runs/load-run.ts";
 import { RunPicker } from "../runs/run-picker.tsx";
 import { comparedSettings } from "../runs/run-settings.ts";
+import { counted } from "../components/numbers.ts";
 import { useLoaded } from "../use-loaded.ts";
 
 const everyMs = 10_000;
@@ -128,7 +129,7 @@ function Settings({ runs }: { readonly runs: readonly LoadedRun[] }) {
       )}
       {equal.length > 0 && (
         <details>
-          <summary>{equal.length} equal settings</summary>
+          <summary>{counted(equal.length, "equal setting")}</summary>
           <ul>
             {equal.map(({ name, values }) => (
               <li key={name}>

@@ -1,12 +1,12 @@
 // View of a model's stored trajectories, newest first, page by page. The URL contains the filters and the position.
-import type { TrajectoryCount, TrajectoryOutline } from "../../client/api.ts";
+import type { TrajectoryCount } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
-import { firstFound } from "../components/filters.ts";
-import { shortNumber } from "../components/numbers.ts";
+import { counted, shortNumber } from "../components/numbers.ts";
 import { SavedViews } from "../components/menus/saved-views-menu.tsx";
 import { Shown, View } from "../components/shown.tsx";
 import { layoutIn } from "../components/tables/table-layout.ts";
 import { askedPage, type Filters, filtersIn, isCounted, metricColumns } from "../trajectories/list-query.ts";
+import { readPage } from "../trajectories/read-page.ts";
 import { TrajectoryFilters } from "../trajectories/trajectory-filters.tsx";
 import { TrajectoryTable } from "../trajectories/trajectory-table.tsx";
 import { addressOf, go, place } from "../router.ts";
@@ -94,38 +94,10 @@ function CountLine({
   const reward = wanted.reduce((sum, kind) => sum + kind.count * kind.mean_reward, 0);
   return (
     <p class="muted" role="status">
-      {count.toLocaleString("en")} {count === 1 ? "trajectory" : "trajectories"}
+      {counted(count, "trajectory", "trajectories")}
       {count > 0 && `, mean reward ${shortNumber(reward / count)}`}
     </p>
   );
-}
-
-interface ListedPage {
-  /** Trajectories of the page, newest first. */
-  readonly rows: readonly TrajectoryOutline[];
-  /** Number of a trajectory. The page of older trajectories begins just after it. Null if there is no such page. */
-  readonly older: string | null;
-  /**
-   * Number of a trajectory. The page of newer trajectories ends just before this trajectory. Null if there is no such
-   * page, or none is known.
-   */
-  readonly newer: string | null;
-}
-
-async function readPage(
-  hone: Hone,
-  modelId: string,
-  query: URLSearchParams,
-  signal: AbortSignal,
-): Promise<ListedPage> {
-  const { filter, isReversed } = askedPage(query);
-  const page = await firstFound(hone.trajectories.outlines(modelId, filter, { signal }).pages());
-  if (page === null) return { rows: [], older: null, newer: null };
-  const { data, last_id: lastId, has_more: hasMore } = page;
-  const rows = isReversed ? data.toReversed() : data;
-  const [first, last] = [rows[0]?.id ?? null, rows.at(-1)?.id ?? null];
-  if (isReversed) return { rows, older: last ?? query.get("before"), newer: hasMore ? first : null };
-  return { rows, older: hasMore ? lastId : null, newer: query.has("after") ? first : null };
 }
 
 function stepOf({ step }: Filters): { readonly step?: number } {

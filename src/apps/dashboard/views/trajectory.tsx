@@ -3,18 +3,23 @@ import type { ModelObject, StoredTrajectory } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { FeedbackPanel } from "../feedback/feedback-panel.tsx";
 import { callIn } from "../feedback/references.ts";
-import { shortNumber } from "../components/numbers.ts";
+import { counted, shortNumber } from "../components/numbers.ts";
 import { Facts, Shown, View, When } from "../components/shown.tsx";
 import { Siblings } from "../trajectories/members.tsx";
 import { metricText } from "../trajectories/metric-text.ts";
 import { RawJson } from "../trajectories/raw-json.tsx";
-import { LevelLegend } from "../trajectories/token-text.tsx";
-import { sourceText } from "../trajectories/trajectory-table.tsx";
+import { sourceText } from "../trajectories/trajectory-columns.tsx";
 import { branchesOf } from "../trajectories/turns.ts";
 import { TurnList } from "../trajectories/turn-view.tsx";
-import { addressOf, go } from "../router.ts";
-import { useShortcuts } from "../shortcuts.tsx";
+import { listPlace, sameList } from "../neighbours/list-place.ts";
+import { RowNav } from "../neighbours/row-nav.tsx";
+import { ReadingSwitch } from "../reading/reading-switch.tsx";
+import { trajectoryNeighbours } from "../trajectories/read-page.ts";
+import { addressOf } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
+
+/** Names of other lists that link to trajectories. */
+const listNames: Readonly<Record<string, string>> = { jobs: "Groups of the job", evaluation: "Evaluation" };
 
 export function TrajectoryView({
   hone,
@@ -30,22 +35,22 @@ export function TrajectoryView({
     (signal) => hone.trajectories.get(modelId, number, { signal }),
     [hone, modelId, number],
   );
-  const beside = (by: 1 | -1): string => addressOf("trajectories", [modelId, String(Number(number) + by)]);
-  useShortcuts(
-    [
-      { keys: "n", does: "next trajectory", run: () => go(beside(1)) },
-      { keys: "p", does: "previous trajectory", run: () => go(beside(-1)) },
-      { keys: "u", does: "all trajectories", run: () => go(addressOf("trajectories", [modelId])) },
-    ],
-    [modelId, number],
+  const list = listPlace(addressOf("trajectories", [modelId]));
+  const { value: neighbours } = useLoaded(
+    (signal) => trajectoryNeighbours(hone, { modelId, number }, list, signal),
+    [hone, modelId, number, list.address],
   );
+  const linkTo = (id: string | null = null) =>
+    id === null ? null : addressOf("trajectories", [modelId, id], sameList());
   return (
     <View title={`Trajectory ${number}`}>
-      <nav class="links" aria-label="Trajectories">
-        <a href={addressOf("trajectories", [modelId])}>All</a>
-        {Number(number) > 1 && <a href={beside(-1)}>Previous</a>}
-        <a href={beside(1)}>Next</a>
-      </nav>
+      <RowNav
+        list={list.address}
+        listName={listNames[list.view] ?? "Trajectories"}
+        noun="trajectory"
+        previous={linkTo(neighbours?.previous)}
+        next={linkTo(neighbours?.next)}
+      />
       <Shown loaded={loaded}>
         {(trajectory) => (
           <div class="beside">
@@ -75,7 +80,7 @@ function Turns({ trajectory }: { readonly trajectory: StoredTrajectory }) {
           export contains all of it.
         </p>
       )}
-      {hasTokens && <LevelLegend />}
+      <ReadingSwitch hasTokens={hasTokens} />
       {branches.map(({ name, turns, toolNames }) => (
         <section key={name} aria-label={name}>
           <h2 class={branches.length > 1 ? undefined : "hidden"}>{name}</h2>
@@ -95,9 +100,7 @@ function Logs({ of: logs }: { readonly of: unknown }) {
   const lines = logs.map((line) => (typeof line === "string" ? line : JSON.stringify(line)));
   return (
     <details>
-      <summary>
-        {lines.length} log {lines.length === 1 ? "line" : "lines"}
-      </summary>
+      <summary>{counted(lines.length, "log line")}</summary>
       <div class="said code">{lines.join("\n")}</div>
     </details>
   );

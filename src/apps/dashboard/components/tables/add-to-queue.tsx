@@ -29,7 +29,9 @@ export function AddToQueue({
       { project_id: project, queue_id: queueId },
       items,
     );
-    setDone(`${count} added${duplicates === 0 ? "" : `, ${duplicates} were in the queue`}`);
+    setDone(
+      `${count} added${duplicates === 0 ? "" : `, ${duplicates} ${duplicates === 1 ? "was" : "were"} in the queue`}`,
+    );
   };
   const isOff = isBusy || projects.size !== 1 || (queues.value ?? []).length === 0;
   return (

@@ -10,6 +10,7 @@ import {
   layoutIn,
   nextSort,
   sortedRows,
+  type TableLayout,
   toggledColumns,
 } from "./table-layout.ts";
 
@@ -60,10 +61,7 @@ export function DataTable<Row>({
   const layout = layoutIn(place.value.query);
   const changed = changedColumns(layout);
   const shown = columns.filter(({ name, isExtra = false }) => isExtra === changed.includes(name));
-  const sorting = columns.find(({ name }) => directionOf(layout, name) !== null);
-  const direction = sorting === undefined ? null : directionOf(layout, sorting.name);
-  const sorted =
-    sorting?.sort === undefined || direction === null ? rows : sortedRows(rows, sorting.sort, direction);
+  const sorted = orderedRows(rows, columns, layout);
   return (
     <>
       <div class="table-tools">
@@ -102,6 +100,17 @@ export function DataTable<Row>({
       </WideTable>
     </>
   );
+}
+
+/** Returns the rows of a page in the order in which the table shows them. */
+export function orderedRows<Row>(
+  rows: readonly Row[],
+  columns: readonly DataColumn<Row>[],
+  layout: TableLayout,
+): readonly Row[] {
+  const sorting = columns.find(({ name }) => directionOf(layout, name) !== null);
+  const direction = sorting === undefined ? null : directionOf(layout, sorting.name);
+  return sorting?.sort === undefined || direction === null ? rows : sortedRows(rows, sorting.sort, direction);
 }
 
 function Heading<Row>({ column: { name, title, isNumber, sort } }: { readonly column: DataColumn<Row> }) {

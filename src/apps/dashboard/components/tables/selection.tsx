@@ -38,12 +38,14 @@ export function SelectCell<Row>({
 }) {
   return (
     <td class="select">
-      <input
-        type="checkbox"
-        aria-label={`Select ${label}`}
-        checked={selection.isSelected(row)}
-        onChange={() => selection.toggle(row)}
-      />
+      <label>
+        <input
+          type="checkbox"
+          aria-label={`Select ${label}`}
+          checked={selection.isSelected(row)}
+          onChange={() => selection.toggle(row)}
+        />
+      </label>
     </td>
   );
 }
@@ -58,11 +60,13 @@ export function SelectAll<Row>({
 }) {
   const count = selection.among(rows).length;
   return (
-    <input
-      type="checkbox"
-      aria-label="Select all rows of this page"
-      checked={count > 0 && count === rows.length}
-      onChange={() => selection.toggleAll(rows)}
-    />
+    <label>
+      <input
+        type="checkbox"
+        aria-label="Select all rows of this page"
+        checked={count > 0 && count === rows.length}
+        onChange={() => selection.toggleAll(rows)}
+      />
+    </label>
   );
 }

@@ -1,0 +1,78 @@
+// Columns of the table of recorded chats.
+import type { StoredChatCompletion } from "../../client/api.ts";
+import { msText, shortNumber } from "../components/numbers.ts";
+import { When } from "../components/shown.tsx";
+import { type DataColumn, textColumn } from "../components/tables/data-table.tsx";
+import { ModelName } from "../components/tables/job-cells.tsx";
+import { fromHere } from "../neighbours/list-place.ts";
+import { addressOf } from "../router.ts";
+
+/** @param names names of models by id; a request may have named its model by the id */
+export function columnsWith(names: ReadonlyMap<string, string>): readonly DataColumn<StoredChatCompletion>[] {
+  const modelOf = ({ model, model_id: id }: StoredChatCompletion) =>
+    model === id ? (names.get(id) ?? model) : model;
+  return [
+    {
+      name: "answered",
+      sort: ({ ended_at: at }) => at,
+      cell: (row) => (
+        <a href={chatAddress(row)} data-row>
+          <When at={row.ended_at} />
+        </a>
+      ),
+    },
+    textColumn("prompt", ({ prompt }) => prompt),
+    textColumn("answer", ({ answer }) => answer),
+    {
+      name: "model",
+      class: "model-name",
+      sort: modelOf,
+      cell: (row) => (
+        <>
+          <ModelName name={modelOf(row)} /> <span class="tag">version {row.step}</span>
+        </>
+      ),
+    },
+    {
+      name: "tokens",
+      isNumber: true,
+      sort: ({ usage }) => usage.completion_tokens,
+      cell: ({ usage }) => usage.completion_tokens,
+    },
+    {
+      name: "duration",
+      isNumber: true,
+      sort: msOf,
+      cell: (row) => msText(msOf(row)),
+    },
+    {
+      name: "tokens/s",
+      isNumber: true,
+      isExtra: true,
+      sort: speedOf,
+      cell: (row) => shortNumber(speedOf(row) ?? NaN),
+    },
+    { name: "owner", sort: ({ owner }) => owner, cell: ({ owner }) => owner },
+    {
+      name: "ended by",
+      isExtra: true,
+      sort: ({ finish_reasons: [reason = ""] }) => reason,
+      cell: ({ finish_reasons: reasons }) => reasons.join(", "),
+    },
+  ];
+}
+
+/** Returns the time from the request to the end of the answer, in milliseconds. */
+function msOf({ started_at: start, ended_at: end }: StoredChatCompletion): number {
+  return Date.parse(end) - Date.parse(start);
+}
+
+/** Returns the tokens of the answer per second; null if the answer took less than a millisecond. */
+function speedOf(row: StoredChatCompletion): number | null {
+  const ms = msOf(row);
+  return ms <= 0 ? null : (1000 * row.usage.completion_tokens) / ms;
+}
+
+function chatAddress({ project_id: project, request_id: id }: StoredChatCompletion): string {
+  return addressOf("conversations", [id], { project, ...fromHere() });
+}
