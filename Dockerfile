@@ -17,6 +17,8 @@ ENV NODE_ENV=production
 ENV PATH=/app/node_modules/.bin:${PATH}
 ENV HONE_HOST=0.0.0.0
 ENV HONE_DATA=/data
+# Compiled functions of the bundle (docs/decisions/bundle.md), since the server can write only to /data.
+ENV XDG_CACHE_HOME=/data/.cache
 WORKDIR /data
 USER node
 VOLUME /data

@@ -5,7 +5,8 @@ import { readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join, posix } from "node:path";
 import { build } from "esbuild";
 import { placeBesideBundle } from "./beside-bundle.js";
-import { bundleFolder, bundleStamp, root } from "./setup.js";
+import { writeParts } from "./bundle-parts.js";
+import { bundleFolder, bundleStamp, compiledFolder, root } from "./setup.js";
 
 const builtFolder = join(root, "dist", "src");
 /**
@@ -13,13 +14,6 @@ const builtFolder = join(root, "dist", "src");
  * installs the right one.
  */
 const keptPackages = ["libsql"];
-/**
- * Code at the start of each bundled file, which is an ES module. It defines `require`, which CommonJS libraries use
- * for Node.js's modules, and `besideBundle`, the folder of libraries' files, ending with a slash.
- */
-const namesForLibraries = `import { createRequire as requireOfModule } from "node:module";
-import { fileURLToPath as pathOfUrl } from "node:url";
-const require = requireOfModule(import.meta.url), besideBundle = pathOfUrl(new URL("..", import.meta.url));`;
 /**
  * Expressions with which libraries locate files next to themselves, and their replacements, which locate the files
  * next to the bundle.
@@ -45,6 +39,9 @@ const movedFiles = [
 /** Matches the expression by which source code names a module that it starts as a process or thread. */
 const startedModule = /new URL\(\s*"(\.[^"]+\.js)",\s*import\.meta\.url\s*\)/g;
 
+/** Matches the expression by which a worker imports the module of its tasks, which is an entry. */
+const importOfEntry = /\bimport(?=\(__rewriteRelativeImportExtension\(start\.module\)\))/;
+
 /**
  * Definition of `require` in the sources. It is removed, so that the bundle includes the modules that the sources
  * require.
@@ -57,12 +54,12 @@ const entries = [...new Set(["apps/cli/main.js", ...startedModules()])].map((nam
 const names = entries.map((entry) => basename(entry));
 if (new Set(names).size < names.length)
   throw new Error(`two modules to bundle have the same name: ${names.join(", ")}`);
-rmSync(bundleFolder, { recursive: true, force: true });
-const { metafile } = await build({
+for (const folder of [bundleFolder, compiledFolder]) rmSync(folder, { recursive: true, force: true });
+const { metafile, outputFiles } = await build({
   absWorkingDir: root,
   entryPoints: entries,
   outdir: bundleFolder,
-  entryNames: "[name]",
+  entryNames: "part-[name]",
   chunkNames: "part-[hash]",
   bundle: true,
   splitting: true,
@@ -71,8 +68,8 @@ const { metafile } = await build({
   target: "node20.19",
   external: keptPackages,
   inject: [join(root, "scripts", "source-lines.js")],
-  banner: { js: namesForLibraries },
-  sourcemap: true,
+  write: false,
+  sourcemap: "external",
   sourcesContent: false,
   legalComments: "none",
   // Each start then reads a quarter fewer bytes. Names are not shortened, and stack traces are correct through the
@@ -94,6 +91,7 @@ const { metafile } = await build({
     },
   ],
 });
+await writeParts(outputFiles, names);
 placeBesideBundle();
 writeFileSync(join(bundleFolder, "licences.txt"), licencesOf(Object.keys(metafile.inputs)));
 writeFileSync(bundleStamp, "");
@@ -121,7 +119,8 @@ function sideBySide({ path }) {
   return {
     contents: text
       .replace(requireOfSource, "")
-      .replaceAll(startedModule, (_, to) => `new URL("./${basename(to)}", import.meta.url)`),
+      .replaceAll(startedModule, (_, to) => `new URL("./${basename(to, ".js")}.cjs", import.meta.url)`)
+      .replace(importOfEntry, "importPart"),
   };
 }
 

@@ -13,6 +13,8 @@ const installStamp = join(root, "node_modules", ".hone-installed");
 const buildStamp = join(root, "dist", ".hone-built");
 /** Folder of the bundle, which contains the product in a few files. */
 export const bundleFolder = join(root, "dist", "bundle");
+/** Folder of the bundle's compiled functions, which processes write (compiled-parts.cjs). */
+export const compiledFolder = join(root, "dist", "compiled");
 /** Folder of the built dashboard. */
 export const pageFolder = join(root, "dist", "dashboard");
 /** Folder of the built guide, a static site. */

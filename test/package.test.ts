@@ -103,7 +103,7 @@ function installedFiles(): readonly string[] {
 test("the package contains what its users need and nothing else", (t) => {
   if (!isInstalled(t)) return;
   const places =
-    /^(package\.json|README\.md|LICENSE|bin\/hone\.js|dist\/(bundle\/[\w-]+\.js(\.map)?|bundle\/licences\.txt|client\/.+\.(js|d\.ts)|swagger-ui\/.+|dashboard\/.+|guide\/.+|onnxruntime\/(LICENSE|\w+\/\w+\/.+))|models\/hone-tiny\/[\w.]+|examples\/starter\/[\w.-]+)$/;
+    /^(package\.json|README\.md|LICENSE|bin\/hone\.js|dist\/(bundle\/[\w-]+\.c?js(\.map)?|bundle\/licences\.txt|client\/.+\.(js|d\.ts)|swagger-ui\/.+|dashboard\/.+|guide\/.+|onnxruntime\/(LICENSE|\w+\/\w+\/.+))|models\/hone-tiny\/[\w.]+|examples\/starter\/[\w.-]+)$/;
   const files = installedFiles();
   assert.deepEqual(
     files.filter((name) => !places.test(name) || /(^|[/.])(test|testing|contract)[/.]/.test(name)),

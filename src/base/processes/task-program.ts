@@ -12,13 +12,21 @@ interface TaskModule {
 
 // Safe cast: `startWorker` passes this value.
 const start = (parentPort === null ? JSON.parse(process.argv[2] ?? "") : workerData) as WorkerStart;
-// Safe cast: a pool names a module that exports `openTasks`.
-const { openTasks } = (await import(start.module)) as TaskModule;
-const handlers = await openTasks(start.data);
-(parentPort ?? process).on("message", (message: TaskMessage) => void answer(message));
-post({ kind: "ready" });
+void openWorker();
 
-async function answer({ kind, task }: TaskMessage): Promise<void> {
+/** Opens the pool's module, then answers tasks. An error ends the worker, since nothing handles the rejection. */
+async function openWorker(): Promise<void> {
+  // Safe cast: a pool names a module that exports `openTasks`.
+  const { openTasks } = (await import(start.module)) as TaskModule;
+  const handlers = await openTasks(start.data);
+  (parentPort ?? process).on("message", (message: TaskMessage) => void answer(handlers, message));
+  post({ kind: "ready" });
+}
+
+async function answer(
+  handlers: Readonly<Record<string, Handler>>,
+  { kind, task }: TaskMessage,
+): Promise<void> {
   try {
     const result = await handlers[kind](task, () => post({ kind: "stage" }));
     post({ kind: "done", result });
