@@ -25,6 +25,19 @@ export class HttpRefusal extends ServiceError {
   }
 }
 
+/**
+ * Returns the fields that a log line has about a failed request. A refusal that no other error caused has only its
+ * message, since a stack trace would look like a fault of the program.
+ */
+export function failureFields(error: unknown, { status, answerFailure }: Omit<ErrorAnswer, "body">): object {
+  const isRefusal = status !== 500 && error instanceof Error && isOnlyRefusal(error);
+  return { status, answerFailure, ...(isRefusal ? { reason: error.message } : { err: error }) };
+}
+
+function isOnlyRefusal(error: unknown): boolean {
+  return error instanceof ServiceError && (error.cause === undefined || isOnlyRefusal(error.cause));
+}
+
 interface CodeRule {
   readonly status: number;
   /** Value of the member `type` in the error body, for clients that expect OpenAI's errors. */

@@ -8,7 +8,7 @@ import type { Logger } from "../../base/telemetry/logger.ts";
 import { type PageBody, pageBody } from "../wire/page.ts";
 import { locate } from "../wire/field-paths.ts";
 import { errorAnswerFor } from "./anthropic/dialect.ts";
-import type { ErrorBody } from "./errors.ts";
+import { failureFields, type ErrorBody } from "./errors.ts";
 import { abandonedSignal } from "./request-scope.ts";
 import type { HttpSettings } from "./settings.ts";
 import {
@@ -144,8 +144,8 @@ function streamFailure(
   request: FastifyRequest,
   logger: Logger,
 ): ErrorBody {
-  const { status, body, answerFailure } = errorAnswerFor(error, request);
-  if (status >= 500 && !isClosed)
-    logger.error({ requestId: request.id, err: error, answerFailure }, "stream failed");
-  return body;
+  const answer = errorAnswerFor(error, request);
+  const fields = { requestId: request.id, ...failureFields(error, answer) };
+  if (answer.status >= 500 && !isClosed) logger.error(fields, "stream failed");
+  return answer.body;
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { ServiceError } from "../../base/domain/service-error.ts";
 import { silentLogger } from "../../base/telemetry/testing/silent-logger.ts";
 import { bearer, fakeServer, helloBody, keys } from "./testing/fake-server.ts";
 
@@ -33,6 +34,21 @@ test("logs a server fault as an error, but not a client's fault", async () => {
   server.chat.script.refusal = new Error("broken");
   assert.equal((await chat(helloBody)).statusCode, 500);
   assert.deepEqual(errors, ["request failed"]);
+  await server.close();
+});
+
+test("logs a refusal by its reason, with a stack trace only if it has a cause", async () => {
+  const lines: object[] = [];
+  const logger = { ...silentLogger, warn: (fields: object) => void lines.push(fields) };
+  const server = await fakeServer({ logger });
+  const message = "The model is being loaded.";
+  for (const cause of [undefined, new Error("broken")]) {
+    server.chat.script.refusal = new ServiceError({ code: "unavailable", message, cause });
+    const headers = { authorization: bearer(keys.member), "x-request-id": "r" };
+    await server.ask({ method: "POST", url: "/v1/chat/completions", headers, payload: helloBody });
+  }
+  assert.deepEqual(lines[0], { requestId: "r", status: 503, answerFailure: undefined, reason: message });
+  assert.deepEqual(Object.keys(lines[1]), ["requestId", "status", "answerFailure", "err"]);
   await server.close();
 });
 

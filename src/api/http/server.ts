@@ -9,6 +9,7 @@ import type { HttpDependencies } from "./dependencies.ts";
 import { allowOrigins, corsRules, markAnswer } from "./cors/cors.ts";
 import { documentRoutes } from "./documentation/document-routes.ts";
 import { errorAnswerFor, isAnthropics } from "./anthropic/dialect.ts";
+import { failureFields } from "./errors.ts";
 import { codeOf, translateError, logBrokenOff } from "./framework-errors.ts";
 import { InFlight } from "./limits/admission.ts";
 import { compressAnswers } from "./bodies/compress-answers.ts";
@@ -294,12 +295,7 @@ function answerError(
 ): void {
   const answer = sentError(errorAnswerFor(translateError(error, request), request), request);
   if (answer.status >= 500) {
-    const fields = {
-      requestId: request.id,
-      status: answer.status,
-      err: error,
-      answerFailure: answer.answerFailure,
-    };
+    const fields = { requestId: request.id, ...failureFields(error, answer) };
     if (answer.status === 500) logger.error(fields, "request failed");
     else if (reply.raw.destroyed) logger.debug(fields, "request cancelled: its client disconnected");
     else logger.warn(fields, "request refused");
