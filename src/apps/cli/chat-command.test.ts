@@ -51,6 +51,33 @@ test("sends the flags, prints the answer, and continues a conversation", async (
   );
 });
 
+test("takes each leading word that names a model as a model, also without a version", async (t) => {
+  const { server, member } = await listening(t);
+  const commands = [
+    ["chat", "p/m@1", "p/m", "small", "which?"],
+    ["chat", "small", "Is small a model?"],
+    ["chat", "small talk", "small"],
+    ["chat", "..", "and/or/either", "50%?"],
+    ["chat", "p/m@9", "p/m", "one"],
+  ];
+  const { outputs } = await run(commands, member);
+  assert.deepEqual(
+    outputs.map((output) => /status \d$/.exec(output)?.[0]),
+    ["status 0", "status 0", "status 0", "status 0", "status 0"],
+  );
+  const asked = askedOf(server).map(({ model, said }) => `${model}: ${said.join()}`);
+  assert.deepEqual(
+    new Set(asked.slice(0, 3)),
+    new Set(["p/m:step1: which?", "p/m: which?", "small: which?"]),
+  );
+  assert.deepEqual(asked.slice(3, 6), [
+    "small: Is small a model?",
+    "null: small talk small",
+    "null: .. and/or/either 50%?",
+  ]);
+  assert.deepEqual(new Set(asked.slice(6)), new Set(["p/m:step9: one", "p/m: one"]));
+});
+
 /** Returns the model, seed and messages of each chat request that the server received. */
 function askedOf({ chat }: Server) {
   return chat.seen.map(({ request: { identity, sampling, prompt } }) => ({

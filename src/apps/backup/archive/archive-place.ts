@@ -6,6 +6,7 @@ export interface ArchivePlace {
   readonly name: string;
   /** Creates the folder if it does not exist; does nothing for a bucket. */
   make(): Promise<void>;
+  /** True if nothing is stored there; for a folder, also if it does not exist. */
   isEmpty(): Promise<boolean>;
   has(path: string): Promise<boolean>;
   /** Returns the paths of all files in the archive. */

@@ -67,8 +67,9 @@ async function manifestOf(place: ArchivePlace): Promise<string> {
     return Buffer.concat(pieces).toString("utf8");
   } catch (cause) {
     if (!isNotThere(cause)) throw cause;
-    const why = "it has no manifest.json, which is written last. An interrupted archive must be made again";
-    const message = `${place.name} is not a Hone archive: ${why}.`;
+    const message = (await place.isEmpty())
+      ? `There is no archive in ${place.name}: it does not exist or is empty. Name the place of a backup or an export.`
+      : `${place.name} is not a Hone archive: it has no ${manifestName}, which is written last. An interrupted archive must be made again.`;
     throw new ServiceError({ code: "not_found", message, cause });
   }
 }

@@ -1,7 +1,8 @@
 // An archive in a folder.
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { mkdir, open, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { ServiceError } from "../../../base/domain/service-error.ts";
 import { flush, makeFolder } from "../../../store/artifacts/flush.ts";
 import type { ArchivePlace } from "./archive-place.ts";
 import { readPlainFile } from "./plain-file.ts";
@@ -11,7 +12,13 @@ export function folderPlace(folder: string): ArchivePlace {
   return {
     name: folder,
     make: () => makeFolder(folder),
-    isEmpty: async () => (await readdir(folder)).length === 0,
+    isEmpty: async () => {
+      const found = statSync(folder, { throwIfNoEntry: false });
+      if (found === undefined) return true;
+      if (!found.isDirectory())
+        throw new ServiceError({ code: "not_found", message: `${folder} is not a folder.` });
+      return (await readdir(folder)).length === 0;
+    },
     has: async (path) => existsSync(at(path)),
     files: () => pathsBelow(folder),
     read: (path) => readPlainFile(folder, path),

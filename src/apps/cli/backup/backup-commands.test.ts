@@ -1,6 +1,6 @@
 // Tests of `hone backup` and related commands as users type them: output, streams and exit status.
 import assert from "node:assert/strict";
-import { appendFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -65,4 +65,34 @@ test("backs up a data folder, verifies and restores the backup, and exports and 
     [checked.status, checked.output],
     [0, `the database has version ${newestDatabaseVersion}, the newest\n`],
   );
+});
+
+test("names a place that does not exist, is empty, or is no folder", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "hone-cli-places-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  mkdirSync(join(folder, "empty"));
+  mkdirSync(join(folder, "other"));
+  for (const file of ["file", "other/file"]) writeFileSync(join(folder, file), "");
+  const stores = await openStores(openSqlite({ file: join(folder, "data/hone.db"), isShared: true }));
+  await stores.close();
+  for (const command of ["verify", "restore", "import"]) {
+    const refusals: readonly (readonly [string, RegExp])[] = [
+      ["nothere", /^hone: There is no archive in .*nothere: it does not exist or is empty\./],
+      ["empty", /^hone: There is no archive in .*empty: it does not exist or is empty\./],
+      ["file", /^hone: .*file is not a folder\.\n$/],
+      ["other", /^hone: .*other is not a Hone archive: it has no manifest\.json/],
+    ];
+    for (const [place, expected] of refusals) {
+      const { status, output, errors } = await run([command, place, "--data", "new"], { folder });
+      assert.deepEqual([status, output], [1, ""], `${command} ${place}`);
+      assert.match(errors, expected);
+    }
+  }
+  assert.equal(existsSync(join(folder, "new")), false);
+  for (const command of ["backup", "export"])
+    for (const place of ["file", "file/below"]) {
+      const { status, errors } = await run([command, place, "--data", "data"], { folder });
+      assert.equal(status, 1);
+      assert.match(errors, /^hone: The folder .*file cannot be used: it is not a folder\./);
+    }
 });

@@ -6,6 +6,8 @@ import type { Conversation, ChatSettings } from "../chat/conversation.ts";
 import { OneModel } from "../chat/one-model.ts";
 import { SeveralModels } from "../chat/several-models.ts";
 import { withInput } from "../chat/piped-input.ts";
+import type { Hone } from "../../client/hone.ts";
+import { HoneError } from "../../client/hone-error.ts";
 import { addConnectionFlags, connect, type ConnectionFlags } from "../connection.ts";
 import { errorText } from "../error-text.ts";
 import { isNotFound, toServerModelName, withSuggestion } from "../names/named-version.ts";
@@ -21,9 +23,12 @@ interface ChatFlags extends ConnectionFlags {
 }
 
 const about = `
-The words are the names of versions (project/name@3 or project/name:step3), then the question. You may leave out either
-or both. These versions and the models of --model answer. If there are several, each has its own conversation, with the
-same questions and the same seed.
+The words are the names of models or versions (project/name, project/name@3 or project/name:step3), then the question. You
+may leave out either or both. These models and those of --model answer. If there are several, each has its own
+conversation, with the same questions and the same seed.
+
+A word with a step is always a name. A word without a step is a name only if the server has a model of that name; put a
+question that begins with the name of a model in quotes.
 
 Hone appends piped standard input to the question, or puts it in place of the word -. If there is no question, each line of
 the input is a question, and Hone prints only the answers.
@@ -56,11 +61,12 @@ export function addChatCommand(program: Command): void {
     .option("--json", "print whole answers as JSON: one document, or one line per question of a conversation")
     .addHelpText("after", about)
     .action(async (words: readonly string[], flags: ChatFlags) => {
-      const { models, question } = readWords(words);
-      const named = [...(flags.model ?? []), ...models].map(toServerModelName);
+      const client = connect(flags);
+      const count = await countNames(client, words);
+      const question = words.slice(count).join(" ");
+      const named = [...(flags.model ?? []), ...words.slice(0, count)].map(toServerModelName);
       const json = flags.json !== true ? null : question === "" ? "lines" : "document";
       const asking: ChatSettings = { ...flags, json };
-      const client = connect(flags);
       const suggest = async (error: unknown): Promise<never> => {
         throw isNotFound(error) && named.length === 1 ? await withSuggestion(client, named[0], error) : error;
       };
@@ -82,14 +88,22 @@ function number(text: string): number {
 /** Matches the name of a version, which ends with a step: `name@3` or `name:step3`. */
 const versionName = /^\S+(?:@|:step)\d+$/;
 
-/** Splits the words of the command line into version names, which come first, and the question. */
-export function readWords(words: readonly string[]): {
-  readonly models: readonly string[];
-  readonly question: string;
-} {
-  const end = words.findIndex((word) => !versionName.test(word));
-  const count = end < 0 ? words.length : end;
-  return { models: words.slice(0, count), question: words.slice(count).join(" ") };
+/** Returns how many words at the start of the command line are names of models or versions. */
+async function countNames(client: Hone, words: readonly string[]): Promise<number> {
+  for (const [index, word] of words.entries())
+    if (!versionName.test(word) && (/\s/.test(word) || !(await isServed(client, word)))) return index;
+  return words.length;
+}
+
+/** True if the server has a model of this name that the user may use. */
+async function isServed(client: Hone, name: string): Promise<boolean> {
+  try {
+    await client.served.get(name);
+    return true;
+  } catch (error) {
+    if (error instanceof HoneError && error.status >= 400 && error.status < 500) return false;
+    throw error;
+  }
 }
 
 /**

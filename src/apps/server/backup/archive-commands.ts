@@ -55,11 +55,12 @@ export async function backup(target: string, flags: PlaceFlags, watching: Watchi
   const { config, place } = existingPlace(flags);
   const { data } = config.server;
   refuseOwn(target, config);
+  const archive = await newArchivePlace(target);
   return withTables(place, { isShared: true }, (tables) =>
     withStaging(data, (staging) =>
       makeBackup(
         { tables, artifacts: artifactsOf(config), staging, clock: systemClock },
-        { place: archivePlaceOf(target), program: packageVersion(), ...watching },
+        { place: archive, program: packageVersion(), ...watching },
       ),
     ),
   );
@@ -76,11 +77,9 @@ export async function exportDatabase(
   watching: Watching,
 ): Promise<Manifest> {
   const { place } = existingPlace(flags);
+  const archive = await newArchivePlace(target);
   return withTables(place, { isShared: true }, (tables) =>
-    makeExport(
-      { tables, clock: systemClock },
-      { place: archivePlaceOf(target), program: packageVersion(), ...watching },
-    ),
+    makeExport({ tables, clock: systemClock }, { place: archive, program: packageVersion(), ...watching }),
   );
 }
 
@@ -228,6 +227,16 @@ function archivePlaceOf(text: string): ArchivePlace {
   if (!isBucketUrl(text)) return folderPlace(resolve(text));
   addToChildEnvironment(storeEnvironment);
   return bucketArchivePlace(bucketPlaceOf(text, "The bucket"));
+}
+
+/**
+ * Returns the location of a new archive, whose folder it creates.
+ *
+ * @throws ServiceError `invalid` if the folder cannot be created
+ */
+async function newArchivePlace(text: string): Promise<ArchivePlace> {
+  if (!isBucketUrl(text)) await makeFolder(resolve(text), "<place>");
+  return archivePlaceOf(text);
 }
 
 /**
