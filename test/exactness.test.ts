@@ -59,3 +59,12 @@ for (const [name, precision] of searchedOf(families, 1, "families")) {
     await checkModes(`test/fixtures/goldens/models/${name}`, precision, 5);
   });
 }
+
+test("refuses prompts that leave no room for an answer in the model's context, and too short ones", async () => {
+  const base = { model: "models/hone-tiny", precision: "off", count: 1, seed: 1, threads: 1 } as const;
+  for (const promptLengthMax of [39, 1001, 1024, Number.NaN])
+    await assert.rejects(checkExactness({ ...base, promptLengthMax }).next(), {
+      code: "invalid",
+      message: /context of 1024 tokens, name a length from 40 to 1000\.$/,
+    });
+});

@@ -2,14 +2,32 @@
 // log-probabilities. Some repeat themselves, some share a prefix, and some request an embedding.
 import type { AdapterReference, GenerationRequest } from "../../src/base/domain/generation.ts";
 import { seededRandom, type Random } from "../../src/base/domain/random.ts";
+import { invalid } from "../../src/base/domain/service-error.ts";
 import { embeddingOf } from "../../src/base/domain/testing/feature-requests.ts";
 import { requestOf } from "../../src/inference/engine/testing/run-loop.ts";
 
 export interface RequestWorld {
   readonly vocabularySize: number;
   readonly adapters: readonly AdapterReference[];
-  /** Maximum length of a prompt in tokens; at least 40. */
+  /** Maximum length of a prompt in tokens; see {@link requirePromptRoom}. */
   readonly promptLengthMax: number;
+}
+
+const answerLengths = [4, 12, 24];
+const promptLengthMin = 40;
+
+/**
+ * Requires that every prompt of these requests fits into the context of the model, together with its answer.
+ *
+ * @throws ServiceError `invalid`
+ */
+export function requirePromptRoom(promptLengthMax: number, contextLength: number): void {
+  const most = contextLength - Math.max(...answerLengths);
+  if (promptLengthMax >= promptLengthMin && promptLengthMax <= most) return;
+  throw invalid(
+    `Prompts of up to ${promptLengthMax} tokens were requested. With this model's context of ${contextLength} tokens, ` +
+      `name a length from ${promptLengthMin} to ${most}.`,
+  );
 }
 
 /** @param seed selects the requests. For the same seed, a larger count only appends requests. */
@@ -41,7 +59,7 @@ function exactRequest(random: Random, world: RequestWorld): GenerationRequest {
     },
     choiceCount: pick([1, 1, 1, 1, 3]),
     beams: random.index(8) === 0 ? { width: 2 + random.index(2), lengthPenalty: 1 } : undefined,
-    maxTokens: pick([4, 12, 24]),
+    maxTokens: pick(answerLengths),
     ...logprobs,
     priority: 1,
   });

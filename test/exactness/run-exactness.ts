@@ -13,7 +13,7 @@ import { writeLoraAdapter } from "../../src/inference/architectures/peft-folder.
 import { createRandomAdapter } from "../../src/inference/architectures/testing/random-adapter.ts";
 import { readQuantizedWeights } from "../../src/inference/architectures/weights.ts";
 import { ensureGgufFolder } from "../../src/lib/model-files/gguf/gguf-model.ts";
-import { exactRequests } from "./exact-requests.ts";
+import { exactRequests, requirePromptRoom } from "./exact-requests.ts";
 import { alone, modes, type Mode } from "./modes.ts";
 import { runMode, type Answer } from "./run-mode.ts";
 import { integerKernels } from "../../src/inference/onnx/integer-kernels.ts";
@@ -28,7 +28,7 @@ export interface ExactnessOptions {
   readonly count: number;
   readonly seed: number;
   readonly threads: number;
-  /** Maximum length of a prompt in tokens; at least 40. */
+  /** Maximum length of a prompt in tokens: at least 40, and with an answer at most the context length. */
   readonly promptLengthMax: number;
   /** Runs only modes whose names contain this text; all if absent. */
   readonly only?: string;
@@ -59,6 +59,7 @@ export async function* checkExactness(options: ExactnessOptions): AsyncGenerator
   const folder = mkdtempSync(join(tmpdir(), "hone-exact-"));
   const modelFolder = model.endsWith(".gguf") ? ensureGgufFolder(model, folder) : model;
   const config = readModelConfig(modelFolder);
+  requirePromptRoom(promptLengthMax, config.contextLength);
   const read = { cacheFolder: folder, quantization: precision, kernels: await integerKernels(null) };
   const { sources: weights, forms } = readQuantizedWeights(modelFolder, config, read);
   const runner = await createGraphRunner({ config, weights, forms, threads, adapterCountMax: 2 });

@@ -14,7 +14,7 @@ bit with those of each request alone. Exits with status 1 if any differ.
 
   --model <path>          model folder or GGUF file (default: the built-in model)
   --count <count>         number of requests (default 500)
-  --prompt <tokens>       maximum length of a prompt, at least 40 (default 256)
+  --prompt <tokens>       maximum length of a prompt: at least 40, and with an answer at most the model's context (default 256)
   --http <count>          number of chats over HTTP (default 24)
   --seed <seed>           seed that selects the requests (default 1)
   --only <name>           only modes whose name contains this text

@@ -68,7 +68,7 @@ test("reports the reason for the format of calls and thoughts", async () => {
     "set by chat.toolCalls, and tools are shown in the system message",
   );
   assert.deepEqual(await reasons("models/hone-tiny", {}, { name: "m", toolCalls: "off" }), [
-    "this model is off unless chat.toolCalls says otherwise",
+    "by default for this model; chat.toolCalls changes it",
     "its chat template does not mention </think>",
   ]);
   assert.deepEqual(

@@ -84,7 +84,7 @@ function callFormatOf(
     return { format, reason };
   }
   const format = formats.find(({ name }) => name === value) ?? null;
-  if (given === null) return { format, reason: "this model is off unless chat.toolCalls says otherwise" };
+  if (given === null) return { format, reason: "by default for this model; chat.toolCalls changes it" };
   const shown = format?.isTaught === true ? ", and tools are shown in the system message" : "";
   return { format, reason: `set by chat.toolCalls${shown}` };
 }

@@ -46,6 +46,11 @@ function temporaryFile(t: TestContext): string {
 
 const open = (options: SqliteOptions): Promise<Stores> => openStores(openSqlite(options));
 
+/** Code that imports the functions with which another process opens a database. */
+const opening = `
+  const { openStores } = await import(${JSON.stringify(new URL("../stores.js", import.meta.url).href)});
+  const { openSqlite } = await import(${JSON.stringify(new URL("./sqlite-dialect.js", import.meta.url).href)});`;
+
 test("refuses a second server on the same data, naming the first, until the first releases it", async (t) => {
   const file = temporaryFile(t);
   const first = await open({ file });
@@ -56,6 +61,38 @@ test("refuses a second server on the same data, naming the first, until the firs
   await first.close();
   await first.close();
   await (await open({ file })).close();
+});
+
+test("creates the tables once if processes start at the same moment on an empty folder", async (t) => {
+  const file = temporaryFile(t);
+  const script = `
+    ${opening}
+    process.stdin.once("data", async () => {
+      const isShared = process.argv[1] === "command";
+      const opened = openStores(openSqlite({ file: ${JSON.stringify(file)}, isShared }));
+      process.stdout.write(await opened.then(async (stores) => (await stores.close(), "opened"), ({ message }) => message));
+      process.exit();
+    });
+    process.stdout.write("ready\\n");`;
+  const kinds = ["server", "command", "server", "command"];
+  const children = kinds.map((kind) =>
+    spawn(process.execPath, ["--input-type=module", "-e", script, kind], {
+      stdio: ["pipe", "pipe", "inherit"],
+    }),
+  );
+  await Promise.all(children.map((child) => once(child.stdout, "data")));
+  const outcomes = await Promise.all(
+    children.map(async (child) => {
+      child.stdin.write("go");
+      let outcome = "";
+      for await (const piece of child.stdout) outcome += String(piece);
+      return outcome;
+    }),
+  );
+  for (const outcome of outcomes)
+    assert.match(outcome, /^opened$|^Another server.* is using this data folder/);
+  assert.deepEqual([outcomes[1], outcomes[3]], ["opened", "opened"]);
+  assert.ok([outcomes[0], outcomes[2]].includes("opened"));
 });
 
 test("refuses servers with different databases on one data folder", async (t) => {
@@ -326,8 +363,7 @@ test("keeps everything acknowledged before a kill, and frees the lock", async (t
  */
 async function writeUntilKilled(file: string, round: number): Promise<readonly string[]> {
   const script = `
-    const { openStores } = await import(${JSON.stringify(new URL("../stores.js", import.meta.url).href)});
-    const { openSqlite } = await import(${JSON.stringify(new URL("./sqlite-dialect.js", import.meta.url).href)});
+    ${opening}
     const { freshKey } = await import(${JSON.stringify(new URL("../../../base/domain/access.js", import.meta.url).href)});
     const { keys } = await openStores(openSqlite({ file: ${JSON.stringify(file)} }));
     for (let index = 0; ; index++) {
