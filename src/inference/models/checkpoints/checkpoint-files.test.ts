@@ -55,8 +55,16 @@ const version = sampleVersion("m", 1, {
   adapterHash: adapterHash(adapterFolder),
 });
 
-/** Opens the files of models over a base named `tiny`, with their store. */
-async function openFiles(baseFolder: string, dataFolder: string, settings: Partial<ModelSettings> = {}) {
+/**
+ * Opens the files of models over the bases, with their store.
+ *
+ * @param bases folder of each base model, by the model's name
+ */
+async function openFiles(
+  bases: ReadonlyMap<string, string>,
+  dataFolder: string,
+  settings: Partial<ModelSettings> = {},
+) {
   const { models: store } = await storesInMemory();
   const newVersions: string[] = [];
   const prepared: string[] = [];
@@ -71,33 +79,36 @@ async function openFiles(baseFolder: string, dataFolder: string, settings: Parti
       prepared.push(`${modelId}:${step} over ${baseModel}`);
     },
     onNewVersion: async (modelId) => void newVersions.push(modelId),
-    baseFolders: new Map([["tiny", baseFolder]]),
+    baseFolders: bases,
     ...dataFolderAt(dataFolder),
     useVersion: async () => true,
   });
   return { files, adapters, store, newVersions, prepared };
 }
 
+/** Folders of the bases over which `exported` has exported versions. Each base has its folder's path as its name. */
+const exportedBases = new Map<string, string>();
+const exporting = await openFiles(exportedBases, adapterFolder);
+after(() => exporting.files.close());
+
 /** Exports a version over a base, and returns the files as a reader receives them. */
 async function exported(baseFolder: string, format: "peft" | "merged", isBase = false) {
-  const { files, adapters } = await openFiles(baseFolder, adapterFolder);
-  try {
-    const found = await files.export(model, isBase ? sampleVersion("m", 0) : version, { format });
-    const contents = new Map<string, Buffer>();
-    for (const { name, byteCount, pieces } of found) {
-      const bytes: Uint8Array[] = [];
-      for await (const piece of pieces()) {
-        assert.deepEqual([...adapters.ids()], isBase ? [] : ["m:1"]);
-        bytes.push(piece);
-      }
-      contents.set(name, Buffer.concat(bytes));
-      assert.equal(contents.get(name)?.length, byteCount, name);
+  const { files, adapters } = exporting;
+  exportedBases.set(baseFolder, baseFolder);
+  const trained = sampleModel("m", { baseModel: baseFolder });
+  const found = await files.export(trained, isBase ? sampleVersion("m", 0) : version, { format });
+  const contents = new Map<string, Buffer>();
+  for (const { name, byteCount, pieces } of found) {
+    const bytes: Uint8Array[] = [];
+    for await (const piece of pieces()) {
+      assert.deepEqual([...adapters.ids()], isBase ? [] : ["m:1"]);
+      bytes.push(piece);
     }
-    assert.deepEqual([...adapters.ids()], []);
-    return contents;
-  } finally {
-    await files.close();
+    contents.set(name, Buffer.concat(bytes));
+    assert.equal(contents.get(name)?.length, byteCount, name);
   }
+  assert.deepEqual([...adapters.ids()], []);
+  return contents;
 }
 
 /** Returns a copy of the base with its weights in another type, in one file or in two. */
@@ -269,7 +280,7 @@ test("exports version 0 as the base itself, without a PEFT folder", async () => 
 });
 
 test("refuses an unreadable version by its step, and a base that is not served by the setting", async () => {
-  const { files } = await openFiles(base, scratch);
+  const { files } = await openFiles(new Map([["tiny", base]]), scratch);
   const lost = sampleVersion("m", 3, { adapterFolder: "nowhere", base: null });
   for (const hash of [null, "of its files"])
     for (const format of ["peft", "merged"] as const) {
@@ -288,7 +299,7 @@ test("refuses an unreadable version by its step, and a base that is not served b
 
 test("exports no version with a byte changed on disk, and no merged model over other weights", async () => {
   const dataFolder = mkdtempSync(join(scratch, "data-"));
-  const { files } = await openFiles(base, dataFolder);
+  const { files } = await openFiles(new Map([["tiny", base]]), dataFolder);
   cpSync(adapterFolder, join(dataFolder, "own"), { recursive: true });
   const stored = { ...version, adapterFolder: "own" };
   const codeOf = (changes: Partial<typeof version>, format: "peft" | "merged"): Promise<string> =>
@@ -348,33 +359,36 @@ async function* tarOfFolder(folder: string): AsyncGenerator<Uint8Array> {
   yield execFileSync("tar", ["cf", "-", "-C", folder, "."], { maxBuffer: 1 << 26 });
 }
 
-async function importing(
+/** Opens the files of a new model that has no version yet. `imported` imports a folder as its next version. */
+async function openImports(
   t: TestContext,
-  folder: string,
   { settings = {}, baseFolder = base }: { settings?: Partial<ModelSettings>; baseFolder?: string } = {},
 ) {
   const dataFolder = mkdtempSync(join(scratch, "data-"));
-  const opened = await openFiles(baseFolder, dataFolder, settings);
+  const opened = await openFiles(new Map([["tiny", baseFolder]]), dataFolder, settings);
   t.after(() => opened.files.close());
   await storeModel(opened.store, "m");
-  const imported = opened.files.import(model, tarOfFolder(folder), { requestId: "r" });
+  const imported = (folder: string) => opened.files.import(model, tarOfFolder(folder), { requestId: "r" });
   return { ...opened, dataFolder, imported };
 }
 
-test("imports an adapter made by PEFT as the next version, with its files unchanged", async (t) => {
-  for (const [folder, ignored] of [
-    [changedAdapter({ type: "BF16", config: { use_rslora: true, target_modules: "all-linear" } }), []],
-    [adapterFolder, ["README.md"]],
+test("imports adapters made by PEFT as the next versions, with their files unchanged", async (t) => {
+  const { imported, store, newVersions, prepared, dataFolder } = await openImports(t);
+  for (const [step, folder, ignored] of [
+    [1, changedAdapter({ type: "BF16", config: { use_rslora: true, target_modules: "all-linear" } }), []],
+    [2, adapterFolder, ["README.md"]],
   ] as const) {
-    const { imported, store, newVersions, prepared, dataFolder } = await importing(t, folder);
-    const { version, ...rest } = await imported;
+    const { version, ...rest } = await imported(folder);
     assert.deepEqual(rest, { ignored });
-    assert.deepEqual([version.step, version.adapterFolder, version.jobId], [1, "adapters/m/1", null]);
+    assert.deepEqual(
+      [version.step, version.adapterFolder, version.jobId],
+      [step, `adapters/m/${step}`, null],
+    );
     assert.equal(version.base, weights);
     assert.equal(version.adapterHash, adapterHash(folder));
     assert.deepEqual(await store.newestVersion("m"), version);
-    assert.deepEqual([newVersions, prepared], [["m"], ["m:1 over tiny"]]);
-    const placed = join(dataFolder, "adapters/m/1");
+    assert.deepEqual([newVersions.splice(0), prepared.splice(0)], [["m"], [`m:${step} over tiny`]]);
+    const placed = join(dataFolder, `adapters/m/${step}`);
     assert.deepEqual(readdirSync(placed).sort(), ["adapter_config.json", "adapter_model.safetensors"]);
     for (const name of readdirSync(placed))
       assert.deepEqual(readFileSync(join(placed, name)), readFileSync(join(folder, name)));
@@ -384,19 +398,20 @@ test("imports an adapter made by PEFT as the next version, with its files unchan
 
 test("imports an adapter that names its base's weights only over those weights", async (t) => {
   const said = (weights: string): string => changedAdapter({ config: { base_model_sha256: weights } });
-  assert.equal((await (await importing(t, said(weights))).imported).version.base, weights);
-  const { imported, store } = await importing(t, said("a".repeat(64)));
-  await assert.rejects(imported, (error: Error & { code?: string }) => {
+  const { imported, store } = await openImports(t);
+  assert.equal((await imported(said(weights))).version.base, weights);
+  await assert.rejects(imported(said("a".repeat(64))), (error: Error & { code?: string }) => {
     assert.equal(error.code, "conflict");
     assert.match(error.message, /trained over weights aaaaaaaaaaaa \(base_model_sha256\)/);
     return true;
   });
-  assert.equal(await store.greatestStep("m"), 0);
+  assert.equal(await store.greatestStep("m"), 1);
 });
 
 test("refuses an adapter that cannot be served by name, and leaves nothing", async (t) => {
   const config = (changes: Change["config"]): string => changedAdapter({ config: changes });
   const first = "base_model.model.model.layers.0.mlp.down_proj.lora_A.weight";
+  const { imported, store, dataFolder, newVersions } = await openImports(t);
   for (const [folder, code, message] of [
     [config({ bias: "all" }), "unsupported", /^The adapter in the archive cannot be applied. bias is "all"/],
     [config({ modules_to_save: ["lm_head"] }), "unsupported", /modules_to_save is/],
@@ -440,8 +455,7 @@ test("refuses an adapter that cannot be served by name, and leaves nothing", asy
     ],
     [mkdtempSync(join(scratch, "empty-")), "invalid", /^adapter_config.json is missing/],
   ] as const) {
-    const { imported, store, dataFolder, newVersions } = await importing(t, folder);
-    await assert.rejects(imported, (error: Error & { code?: string }) => {
+    await assert.rejects(imported(folder), (error: Error & { code?: string }) => {
       assert.match(error.message, message);
       assert.doesNotMatch(error.message, /hone-checkpoints/);
       assert.equal(error.code, code);
@@ -457,6 +471,7 @@ test("refuses an adapter that overflows float32, naming the matrix or the scale,
   const filled = (a: number, b: number, config: Change["config"] = {}): string =>
     changedAdapter({ config, matrix: (name, values) => values.fill(name.includes("lora_A") ? a : b) });
   const own = (config: Change["config"]): string => changedAdapter({ config });
+  const { imported, store } = await openImports(t);
   for (const [folder, message] of [
     [
       filled(3e38, 3e38),
@@ -489,17 +504,18 @@ test("refuses an adapter that overflows float32, naming the matrix or the scale,
     [filled(NaN, 1), /lora_A\.weight holds a number that is not finite/],
     [filled(1, -Infinity), /lora_B\.weight holds a number that is not finite/],
   ] as const) {
-    const { imported, store } = await importing(t, folder);
-    await assert.rejects(imported, { code: "invalid", message });
+    await assert.rejects(imported(folder), { code: "invalid", message });
     assert.equal(await store.greatestStep("m"), 0);
   }
-  for (const folder of [filled(1e3, 1e3), filled(1e30, 1e-30), filled(1e-30, 1e30), filled(0, 0)])
-    assert.equal((await (await importing(t, folder)).imported).version.step, 1);
+  const usable = [filled(1e3, 1e3), filled(1e30, 1e-30), filled(1e-30, 1e30), filled(0, 0)];
+  for (const [index, folder] of usable.entries())
+    assert.equal((await imported(folder)).version.step, index + 1);
 });
 
 test("refuses an adapter of another model, and one beyond a limit of the settings", async (t) => {
-  const check = async (message: RegExp, options: Parameters<typeof importing>[2]): Promise<void> => {
-    await assert.rejects((await importing(t, adapterFolder, options)).imported, message);
+  const check = async (message: RegExp, options: Parameters<typeof openImports>[1]): Promise<void> => {
+    const { imported } = await openImports(t, options);
+    await assert.rejects(imported(adapterFolder), message);
   };
   await check(/does not fit the model/, { baseFolder: "test/fixtures/goldens/models/llama" });
   await check(/rank r is 4; at most 3 is allowed/, {
