@@ -75,8 +75,12 @@ export function mapDense(operands: readonly Dense[], combine: (...elements: numb
     return sizes.find((size) => size !== 1) ?? 1;
   });
   const [first, second] = operands;
-  if (operands.every((operand) => isDeepStrictEqual(operand.dims, dims)))
+  if (operands.every((operand) => isDeepStrictEqual(operand.dims, dims))) {
+    if (operands.length === 1) return { dims, data: first.data.map((element) => combine(element)) };
+    if (operands.length === 2)
+      return { dims, data: first.data.map((element, place) => combine(element, second.data[place])) };
     return { dims, data: first.data.map((_, place) => combine(...operands.map(({ data }) => data[place]))) };
+  }
   if (operands.length === 2)
     return denseFrom(dims, (at) => combine(elementAt(first, at), elementAt(second, at)));
   return denseFrom(dims, (at) => combine(...operands.map((operand) => elementAt(operand, at))));

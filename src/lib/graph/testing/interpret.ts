@@ -155,21 +155,27 @@ const meanings: { readonly [K in OpKind]: Meaning<K> } = {
     const inner = left.dims.at(transposeA ? -2 : -1) ?? 1;
     const columns = right.dims.at(transposeB ? -2 : -1) ?? 1;
     const batch = mapDense([batchOf(left), batchOf(right)], () => 0).dims;
-    const products: number[] = [];
-    for (let matrix = 0; matrix < elementCount(batch); matrix++) {
+    assert(inner === right.dims.at(transposeB ? -1 : -2), "the matrices have the same inner size");
+    // Distances in the data between neighbours in a row and in a column of each matrix. Reading the elements through
+    // functions would take most of the time.
+    const [leftRow, leftK] = transposeA ? [1, rows] : [inner, 1];
+    const [rightK, rightColumn] = transposeB ? [1, inner] : [columns, 1];
+    const products = new Float64Array(elementCount(batch) * rows * columns);
+    for (let matrix = 0, place = 0; matrix < elementCount(batch); matrix++) {
       const outer = coordinatesOf(batch, matrix);
-      const [leftAt, rightAt] = [matrixAt(left, outer), matrixAt(right, outer)];
+      const leftStart = rows * inner * positionOf(left.dims.slice(0, -2), outer);
+      const rightStart = inner * columns * positionOf(right.dims.slice(0, -2), outer);
       for (let row = 0; row < rows; row++)
         for (let column = 0; column < columns; column++) {
           let total = 0;
-          for (let k = 0; k < inner; k++) {
-            const factor = transposeA ? leftAt(k, row) : leftAt(row, k);
-            total += factor * (transposeB ? rightAt(column, k) : rightAt(k, column));
-          }
-          products.push(alpha * total);
+          for (let k = 0; k < inner; k++)
+            total +=
+              left.data[leftStart + row * leftRow + k * leftK] *
+              right.data[rightStart + k * rightK + column * rightColumn];
+          products[place++] = alpha * total;
         }
     }
-    return [{ dims: [...batch, rows, columns], data: Float64Array.from(products) }];
+    return [{ dims: [...batch, rows, columns], data: products }];
   },
 
   gemm: ([a, b, c], { alpha }) => {

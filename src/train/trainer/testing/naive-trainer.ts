@@ -104,7 +104,7 @@ class NaiveTrainer implements Trainer {
   readonly #options: NaiveTrainerOptions;
   /** Gives only the adapter's shape; its current values are in `#state`. */
   readonly #adapter: LoraAdapter;
-  readonly #graph: Graph;
+  readonly #graphs: NaiveGraphs;
   readonly #weightFeeds: Readonly<Record<string, Dense>>;
   #state: NaiveState;
   #gradient: Matrices | null = null;
@@ -114,8 +114,8 @@ class NaiveTrainer implements Trainer {
   constructor(options: NaiveTrainerOptions, { adapter, state }: Kept) {
     this.#options = options;
     this.#adapter = adapter;
-    this.#graph = buildGraph(options.config, adapter);
-    this.#weightFeeds = weightFeeds(this.#graph, options);
+    this.#graphs = buildGraphs(options.config, adapter);
+    this.#weightFeeds = weightFeeds(Object.values(this.#graphs), options);
     this.#state = state;
   }
 
@@ -128,7 +128,7 @@ class NaiveTrainer implements Trainer {
       requireTrainable(data, this.#options);
       const matrices = hasAdapter ? this.#state.matrices : zerosLike(this.#state.matrices);
       const logprobsOf = (sequence: TrainingSequence): readonly number[] =>
-        this.#compute(sequence, { matrices }).logprobs;
+        this.#logprobsOf(sequence, matrices);
       return { logprobs: data.map((sequence) => Float32Array.from(logprobsOf(sequence))) };
     });
   }
@@ -141,12 +141,10 @@ class NaiveTrainer implements Trainer {
     return this.#once("forwardBackward", call, () => {
       requireTrainable(data, this.#options);
       requireLossInputs(data, loss);
-      const inputs = data.map((sequence) => ({ sequence, logprobs: this.#compute(sequence).logprobs }));
+      const inputs = data.map((sequence) => ({ sequence, logprobs: this.#logprobsOf(sequence) }));
       const { loss: lossValue, slopes } = batchLoss(inputs, loss);
       if (!Number.isFinite(lossValue)) throw notFinite("loss");
-      const gradients = inputs.map(
-        ({ sequence }, row) => this.#compute(sequence, { slopes: slopes[row] }).gradient,
-      );
+      const gradients = inputs.map(({ sequence }, row) => this.#gradientOf(sequence, slopes[row]));
       this.#gradient = gradients.reduce(sumOf, this.#gradient);
       const logprobs = inputs.map((input) => Float32Array.from(input.logprobs));
       return { loss: lossValue, logprobs, metrics: {} };
@@ -210,23 +208,28 @@ class NaiveTrainer implements Trainer {
     return this.#results.get(key) as Result; // Safe cast: a result of the same method.
   }
 
-  /**
-   * Computes the log-probabilities of one sequence. Also computes the gradient of their sum, in which each is
-   * multiplied by its value in `slopes`.
-   */
-  #compute(
+  #logprobsOf(sequence: TrainingSequence, matrices = this.#state.matrices): readonly number[] {
+    const outputs = interpret(this.#graphs.logprobs, this.#feedsOf(sequence, { matrices, slopes: [] }));
+    return [...outputs["logprobs"].data];
+  }
+
+  /** Computes the gradient of the sum of a sequence's log-probabilities, each multiplied by its value in `slopes`. */
+  #gradientOf(sequence: TrainingSequence, slopes: readonly number[]): Matrices {
+    const { matrices } = this.#state;
+    const outputs = interpret(this.#graphs.gradient, this.#feedsOf(sequence, { matrices, slopes }));
+    return new Map([...matrices.keys()].map((name) => [name, outputs[`gradient.${name}`].data]));
+  }
+
+  #feedsOf(
     sequence: TrainingSequence,
-    {
-      slopes = [],
-      matrices = this.#state.matrices,
-    }: { readonly slopes?: readonly number[]; readonly matrices?: Matrices } = {},
-  ): { readonly logprobs: readonly number[]; readonly gradient: Matrices } {
+    { matrices, slopes }: { readonly matrices: Matrices; readonly slopes: readonly number[] },
+  ): Readonly<Record<string, Dense>> {
     const indices = trainedIndices(sequence);
     const row = (values: readonly number[]): Dense => ({
       dims: [values.length],
       data: Float64Array.from(values),
     });
-    const outputs = interpret(this.#graph, {
+    return {
       ...this.#weightFeeds,
       ...Object.fromEntries(
         loraParameters(this.#options.config, this.#adapter).map(({ name, shape }) => [
@@ -239,19 +242,20 @@ class NaiveTrainer implements Trainer {
       places: row(indices.map((index) => index - 1)),
       targets: row(indices.map((index) => targetsOf(sequence)[index])),
       slopes: row(indices.map((_, at) => slopes[at] ?? 0)),
-    });
-    return {
-      logprobs: [...outputs["logprobs"].data],
-      gradient: new Map([...matrices.keys()].map((name) => [name, outputs[`gradient.${name}`].data])),
     };
   }
 }
 
 /**
- * Builds a graph that computes the log-probabilities of one sequence. It also computes the gradient of their sum, in
- * which each is multiplied by its value in the input `slopes`.
+ * Graphs that compute the log-probabilities of one sequence, and the gradient of their sum, in which each is multiplied
+ * by its value in the input `slopes`.
  */
-function buildGraph(config: ModelConfig, { targets, rank, scale }: LoraAdapter): Graph {
+interface NaiveGraphs {
+  readonly logprobs: Graph;
+  readonly gradient: Graph;
+}
+
+function buildGraphs(config: ModelConfig, { targets, rank, scale }: LoraAdapter): NaiveGraphs {
   const builder = new GraphBuilder();
   const inputs = {
     layout: {
@@ -270,17 +274,22 @@ function buildGraph(config: ModelConfig, { targets, rank, scale }: LoraAdapter):
   const weighted = builder.reduceSum(builder.multiply(logprobs_N, slopes_N));
   const gradients = gradient(builder, weighted, [...learned.values()]);
   const named = [...learned.keys()].map((name, index) => [`gradient.${name}`, gradients[index]]);
-  return builder.build({ logprobs: logprobs_N, ...Object.fromEntries(named) });
+  return {
+    logprobs: builder.build({ logprobs: logprobs_N }),
+    gradient: builder.build(Object.fromEntries(named)),
+  };
 }
 
-function weightFeeds(graph: Graph, { config, weights }: NaiveTrainerOptions): Record<string, Dense> {
+function weightFeeds(graphs: readonly Graph[], { config, weights }: NaiveTrainerOptions) {
   const sources = weightsInMemory(config, weights);
   return Object.fromEntries(
-    graph.parameters.map(({ name, value }) => {
-      const source = present(sources.get(name), name);
-      assert("data" in source, `${name} is in memory`);
-      return [name, { dims: value.shape.map(Number), data: Float64Array.from(source.data) }];
-    }),
+    graphs
+      .flatMap(({ parameters }) => parameters)
+      .map(({ name, value }) => {
+        const source = present(sources.get(name), name);
+        assert("data" in source, `${name} is in memory`);
+        return [name, { dims: value.shape.map(Number), data: Float64Array.from(source.data) }];
+      }),
   );
 }
 
