@@ -3,22 +3,26 @@ import type { FastifyInstance } from "fastify";
 import { HttpRefusal } from "./errors.ts";
 
 export class RouteTable {
-  readonly #methods = new Map<string, { readonly pattern: RegExp; readonly methods: Set<string> }>();
+  readonly #methods = new Map<string, Set<string>>();
+  /** Patterns of the paths, made only for the first refusal. */
+  #patterns: readonly (readonly [RegExp, ReadonlySet<string>])[] | null = null;
 
   /** Records every route that is added to the server after this call. */
   watch(app: FastifyInstance): void {
     app.addHook("onRoute", ({ url, method }) => {
-      const entry = this.#methods.get(url) ?? { pattern: patternOf(url), methods: new Set<string>() };
-      this.#methods.set(url, entry);
-      for (const name of [method].flat()) entry.methods.add(name);
+      const methods = this.#methods.get(url) ?? new Set();
+      this.#methods.set(url, methods);
+      for (const name of [method].flat()) methods.add(name);
+      this.#patterns = null;
     });
   }
 
   /** Returns the refusal for a request that no route answered: 404, or 405 with the allowed methods. */
   refusal(method: string, path: string): HttpRefusal {
     const methods = new Set<string>();
-    for (const entry of this.#methods.values()) {
-      if (entry.pattern.test(path)) for (const name of entry.methods) methods.add(name);
+    this.#patterns ??= [...this.#methods].map(([url, names]) => [patternOf(url), names] as const);
+    for (const [pattern, names] of this.#patterns) {
+      if (pattern.test(path)) for (const name of names) methods.add(name);
     }
     // If the path has this method, a route handled the request but found no object, so the status is 404.
     return methods.size === 0 || methods.has(method)

@@ -155,7 +155,7 @@ test("reports the number of requests in progress as the load", async () => {
 });
 
 test("counts answered requests in the metrics", async () => {
-  const server = await fakeServer();
+  const server = await fakeServer({ isOwn: true });
   await get(server, "/health");
   await get(server, "/nope");
   const { body, headers } = await get(server, "/metrics");

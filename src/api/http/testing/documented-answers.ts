@@ -53,16 +53,29 @@ export function checkAnswer(document: ApiDocument, answer: Answer): void {
   }
 }
 
-function operationOf({ paths }: ApiDocument, method: string, url: string): Operation | null {
+interface DocumentedPath {
+  readonly pattern: RegExp;
+  readonly operations: Readonly<Record<string, Operation>>;
+}
+
+/** Paths of each document. Like the router, prefers a fixed path segment to a parameter. */
+const pathsOf = new WeakMap<ApiDocument, readonly DocumentedPath[]>();
+
+function operationOf(document: ApiDocument, method: string, url: string): Operation | null {
   const path = url.split("?", 1)[0] ?? "";
-  const fits = (pattern: string): boolean =>
-    new RegExp(`^${pattern.replaceAll(/\{\w+\}/g, "[^/]+").replaceAll(".", "\\.")}$`).test(path);
-  const parameterCount = (pattern: string): number => pattern.split("{").length;
-  // Like the router, prefers a fixed path segment to a parameter.
-  const [found] = Object.entries(paths)
-    .filter(([pattern]) => fits(pattern))
-    .sort(([one], [other]) => parameterCount(one) - parameterCount(other));
-  return found?.[1][method.toLowerCase()] ?? null;
+  const paths = pathsOf.get(document) ?? readPaths(document);
+  pathsOf.set(document, paths);
+  return paths.find(({ pattern }) => pattern.test(path))?.operations[method.toLowerCase()] ?? null;
+}
+
+function readPaths({ paths }: ApiDocument): readonly DocumentedPath[] {
+  const parameterCount = (path: string): number => path.split("{").length;
+  return Object.entries(paths)
+    .sort(([one], [other]) => parameterCount(one) - parameterCount(other))
+    .map(([path, operations]) => ({
+      pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, "[^/]+").replaceAll(".", "\\.")}$`),
+      operations,
+    }));
 }
 
 function eventsIn(body: string): readonly unknown[] {

@@ -83,6 +83,7 @@ import { httpSettings, type HttpSettings } from "../settings.ts";
 import { checkAnswer } from "./documented-answers.ts";
 import { FakeChat } from "./fake-chat.ts";
 import { rolloutRecorder } from "./rollout-recorder.ts";
+import { takeApp } from "./shared-apps.ts";
 
 const listedReplies = {
   calls: { format: "off", reason: "it is a fake" },
@@ -95,6 +96,8 @@ export const basic = (key: string = keys.admin): string =>
   `Basic ${Buffer.from(`api:${key}`).toString("base64")}`;
 
 export interface FakeServerOptions {
+  /** True to build a server for this test only, because the test reads what the server itself counts. */
+  readonly isOwn?: boolean;
   readonly settings?: Partial<HttpSettings>;
   readonly clock?: Clock;
   readonly auth?: "on" | "off";
@@ -235,7 +238,8 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     clock,
     serverId: () => "server",
     onFault: (error) => assert(false, `what was counted is not stored: ${String(error)}`),
-    metrics,
+    // Names of metrics may be registered only once, and a shared server has registered its own.
+    metrics: isShared(options) ? createMetrics({ processMetrics: false }) : metrics,
   });
   const room = createStorageQuotas({
     store: database.retention,
@@ -462,7 +466,9 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     version: "0.0.0",
     ...options.services?.(database),
   };
-  const app = await createHttpServer(options.wrap?.(dependencies) ?? dependencies);
+  const { app, release } = isShared(options)
+    ? await takeApp(dependencies)
+    : await ownApp(options.wrap?.(dependencies) ?? dependencies);
   const ask = async (request: InjectOptions): Promise<LightMyRequestResponse> => {
     const answer = await app.inject(request);
     checkAnswer(documentOf(app), {
@@ -475,7 +481,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     return answer;
   };
   const close = async (): Promise<void> => {
-    await app.close();
+    await release();
     await keyUse.stop();
     await limiter.stop();
     await database.close();
@@ -501,6 +507,16 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     state,
     ...seen,
   };
+}
+
+/** True if the server's routes can be those of other tests' servers, because they have the same settings and clock. */
+function isShared({ isOwn, settings, auth, clock, logger, wrap }: FakeServerOptions): boolean {
+  return isOwn !== true && [settings, auth, clock, logger, wrap].every((option) => option === undefined);
+}
+
+async function ownApp(dependencies: HttpDependencies) {
+  const app = await createHttpServer(dependencies);
+  return { app, release: () => app.close() };
 }
 
 /** API document. It is created only once, because creating it is slow and all servers have the same document. */
