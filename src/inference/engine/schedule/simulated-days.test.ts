@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom, type Random } from "../../../base/domain/random.ts";
-import { searchSeeds } from "../../../base/domain/testing/search.ts";
+import { searchCount, searchSeeds } from "../../../base/domain/testing/search.ts";
 import { laneBytes } from "../cache/kv-cache.ts";
 import { expectedMs, type CallCosts } from "./call-times.ts";
 import { planCalls, prefillWork, type PlannedCall, type PlannedPrompt } from "./plan-calls.ts";
@@ -337,11 +337,11 @@ const simulateFlood = (seed: number): void => {
 };
 
 test("an occasional client starts immediately and soon has its prompt, however much another one sends", () => {
-  for (const seed of searchSeeds(3)) simulateFlood(seed);
+  for (const seed of searchSeeds(1)) simulateFlood(seed);
 });
 
 test("keeps every invariant over random days with thousands of arrivals", () => {
   let arrivalCount = 0;
-  for (const seed of searchSeeds(3)) arrivalCount += simulate(seed);
-  assert.ok(arrivalCount >= 6000);
+  for (const seed of searchSeeds(1)) arrivalCount += simulate(seed);
+  assert.ok(arrivalCount >= searchCount(2000));
 });
