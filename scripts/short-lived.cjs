@@ -3,7 +3,8 @@
 require("node:v8").setFlagsFromString("--interrupt-budget=400000");
 // The test runner traces each promise from its creation, to find out which test caused an uncaught error. That makes
 // awaiting a promise six times as slow. Without it, such an error still fails the file, and is printed with its stack.
-if (process.argv[1]?.endsWith(".test.js")) {
+// Worker threads inherit the command line, but run no tests.
+if (require("node:worker_threads").isMainThread && process.argv[1]?.endsWith(".test.js")) {
   const hooks = require("node:async_hooks");
   const { createHook } = hooks;
   hooks.createHook = (callbacks) =>

@@ -1,9 +1,9 @@
 // `npm test`: sets up the checkout, then runs all tests; names after `--` select the files whose path contains one of
 // them.
 //
-// * The test files of one area of src/ (such as src/train) share a process, as do those of one folder below test/,
-//   because starting a process and loading its imports takes longer than most of their tests. Files that use a server
-//   with the same flags share a process too, and share the server if its flags have a name.
+// * The test files of one area of src/ (such as src/train) share a process, as do those of one folder below test/ or
+//   tools/, because starting a process and loading its imports takes longer than most of their tests. Files that use
+//   a server with the same flags share a process too, and share the server if its flags have a name.
 // * Other files have a separate process: they start servers, or test their process.
 // * A test of a shared process that does not end within its limit ends the process (scripts/test-limit.js).
 // * The processes that take longest start first, so that at the end both cores still have work.
@@ -29,8 +29,21 @@ if (files.length === 0) {
 const wantsRealModel = files.includes(join("test", "real-model.test.ts"));
 if (wantsRealModel) takeRealModel(say);
 say(`running ${files.length} test files`);
-/** Folders within an area whose test files take as long as all others of that area. They get a separate process. */
-const apart = new Set([join("train", "trainer")]);
+/** Rooms whose test files take as long as all others of their area. Each gets a separate process. */
+const apart = new Set(
+  [
+    "api/http",
+    "apps/cli",
+    "apps/client",
+    "apps/server",
+    "inference/chat",
+    "inference/engine",
+    "inference/models",
+    "lib/constraints",
+    "store/database",
+    "train/trainer",
+  ].map((room) => room.replace("/", sep)),
+);
 const [together, alone] = [new Map(), []];
 for (const file of files) {
   const group = groupOf(file);
@@ -118,13 +131,10 @@ function groupOf(file) {
   // before the tests of other files.
   if (/^before(Each)?\(|memoryUsage\(/m.test(text)) return null;
   const [top, folder, ...below] = file.split(sep);
-  if (top === "src") {
-    const [room, part = ""] = below;
-    return apart.has(join(room, part)) ? `${room}-${part}` : room;
-  }
+  if (top === "src") return apart.has(join(folder, below[0])) ? below[0] : folder;
   const server = /\bserverOfFile\((?:\{\s*)?(?:flags: (\w+),?\s*)?(?:onStart|\}?\))/.exec(text);
   if (server) return `served-${server[1] ?? "usual"}`;
-  return top === "test" && below.length > 0 ? `test-${folder}` : null;
+  return ["test", "tools"].includes(top) && below.length > 0 ? `${top}-${folder}` : null;
 }
 
 /** Sorts the modules of processes by the list of those that take longest; all others follow in their order. */
