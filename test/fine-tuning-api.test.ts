@@ -48,7 +48,7 @@ test("a supervised job trains a model that chats under the job's `fine_tuned_mod
     training_file: await upload(lesson),
     method: {
       type: "supervised",
-      supervised: { hyperparameters: { n_epochs: 60, batch_size: 2, learning_rate_multiplier: 10 } },
+      supervised: { hyperparameters: { n_epochs: 16, batch_size: 2, learning_rate_multiplier: 30 } },
     },
     suffix: "desk",
     seed: 7,
@@ -58,7 +58,7 @@ test("a supervised job trains a model that chats under the job's `fine_tuned_mod
   assert.equal(created.fine_tuned_model, null);
   const job = await ended(created.id);
   assert.equal(job.status, "succeeded", JSON.stringify(job.error));
-  assert.deepEqual(job.hyperparameters, { n_epochs: 60, batch_size: 2, learning_rate_multiplier: 10 });
+  assert.deepEqual(job.hyperparameters, { n_epochs: 16, batch_size: 2, learning_rate_multiplier: 30 });
   assert.deepEqual([job.seed, job.metadata], [7, { team: "A", run: "first" }]);
   assert.match(job.fine_tuned_model ?? "", /^ft:hone-tiny:[^:]+:desk:[0-9a-f-]{36}$/);
   assert.ok((job.trained_tokens ?? 0) > 0 && (job.finished_at ?? 0) >= job.created_at);
@@ -69,15 +69,15 @@ test("a supervised job trains a model that chats under the job's `fine_tuned_mod
   assert.equal(new Set(events.map(({ id }) => id)).size, events.length);
   assert.deepEqual(
     [events.length, events.filter(({ type }) => type === "metrics").length],
-    [63, 60],
+    [19, 16],
     "one event for each step, and three others",
   );
   assert.match(events.at(-1)?.message ?? "", /^Created fine-tuning job/);
-  assert.match(events[1]?.message ?? "", /^Step 60\/60: training loss=0\.\d+$/);
+  assert.match(events[1]?.message ?? "", /^Step 16\/16: training loss=0\.\d+$/);
   const checkpoints = await openai.fineTuning.jobs.checkpoints.list(job.id);
   assert.deepEqual(
     checkpoints.data.map(({ step_number: step }) => step),
-    [60],
+    [16],
   );
   const name = checkpoints.data[0]?.fine_tuned_model_checkpoint ?? "";
   assert.equal(await answerOf(name, "What do you do?"), "I look things up.");
@@ -101,7 +101,7 @@ test("a DPO job continues an earlier fine-tuned model without changing it", asyn
     training_file: await upload(
       ["Yes, of course.", "No, never."].map((text) => conversation(question, text)),
     ),
-    hyperparameters: { n_epochs: 40, learning_rate_multiplier: 10 },
+    hyperparameters: { n_epochs: 12, learning_rate_multiplier: 30 },
   });
   const first = (await ended(base.id)).fine_tuned_model ?? "";
   const pair = {
@@ -115,7 +115,7 @@ test("a DPO job continues an earlier fine-tuned model without changing it", asyn
     training_file: await upload([pair, pair]),
     method: {
       type: "dpo",
-      dpo: { hyperparameters: { n_epochs: 10, beta: 0.2, learning_rate_multiplier: 10 } },
+      dpo: { hyperparameters: { n_epochs: 6, beta: 0.2, learning_rate_multiplier: 20 } },
     },
   });
   const job = await ended(created.id);

@@ -5,7 +5,7 @@ import { fuzz } from "./fuzz/run-fuzz.ts";
 import { searchCount, searchSeed } from "../src/base/domain/testing/search.ts";
 
 test("answers every mutated request, and never with an internal error", async (t) => {
-  const report = await fuzz({ seed: searchSeed, count: searchCount(250) });
+  const report = await fuzz({ seed: searchSeed, count: searchCount(120) });
   const { failures, logged, idleGauges, residentMebibytes, statuses, seconds } = report;
   t.diagnostic(JSON.stringify({ statuses, seconds, residentMebibytes }));
   assert.deepEqual({ failures, logged }, { failures: [], logged: [] });

@@ -12,7 +12,7 @@ test(
   async () => {
     const { acknowledged, comparedCount, ...report } = await killAtRandom({
       seed: searchSeed,
-      until: { count: searchCount(2) },
+      until: { count: searchCount(1) },
     });
     const { lost, doubled, failed, leftOver, different } = report;
     const faults = [lost, doubled, failed, leftOver, different].flat();

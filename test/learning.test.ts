@@ -1,6 +1,7 @@
 // Tests models that learn while they are in use, on running servers with the built-in model. Covers a promotion, a
 // rollback, a refused candidate, users' replies, and a server that is killed between training and evaluation.
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
@@ -13,6 +14,7 @@ import {
   newDataFolder,
   removeDataFolder,
   type RunningServer,
+  serverOfFile,
   startServer,
 } from "./running-server.ts";
 
@@ -102,30 +104,35 @@ class Learner {
 const thumb = (emoji: string) => ({ feedback_type: "wandb.reaction.1", payload: { emoji } });
 const fixed = { feedback_type: "fix", payload: { correction: "zzz zzz zzz zzz zzz" } };
 
-async function learner(t: TestContext, limits = soon) {
-  const dataFolder = newDataFolder();
-  const servers: RunningServer[] = [];
-  t.after(async () => {
-    await servers.at(-1)?.kill();
-    removeDataFolder(dataFolder);
-  });
-  const start = async (chosen: SettingsOverrides): Promise<RunningServer> => {
-    servers.push(await startServer({ dataFolder, limits: chosen }));
-    return servers[servers.length - 1];
-  };
-  const server = await start(limits);
+/** Server of the tests that do not kill their server. */
+const shared = serverOfFile({ limits: soon });
+
+async function learner(server = shared()): Promise<Learner> {
   const { body } = await call(server, "POST", "/v1/preview/models", {
-    body: { project: "p", name: "agent", base_model: "hone-tiny" },
+    body: { project: "p", name: randomUUID(), base_model: "hone-tiny" },
   });
-  const restart = async (chosen: SettingsOverrides): Promise<Learner> => {
-    await servers.at(-1)?.kill();
-    return new Learner(await start(chosen), body.id);
-  };
-  return { model: new Learner(server, body.id), restart };
+  return new Learner(server, body.id);
 }
 
-test("promotes a version that is not worse on held-out prompts, and goes back after bad ratings", async (t) => {
-  const { model } = await learner(t);
+/** Like {@link learner}, with a separate server, and a function that kills the server and starts the next one. */
+async function mortalLearner(t: TestContext) {
+  const dataFolder = newDataFolder();
+  let server = await startServer({ dataFolder, limits: soon });
+  t.after(async () => {
+    await server.kill();
+    removeDataFolder(dataFolder);
+  });
+  const model = await learner(server);
+  const restart = async (limits: SettingsOverrides): Promise<Learner> => {
+    await server.kill();
+    server = await startServer({ dataFolder, limits });
+    return new Learner(server, model.id);
+  };
+  return { model, restart };
+}
+
+test("promotes a version that is not worse on held-out prompts, and goes back after bad ratings", async () => {
+  const model = await learner();
   await model.send("PUT", model.path, settings);
   const held: string[] = [];
   for (const question of questions) {
@@ -161,7 +168,7 @@ test("promotes a version that is not worse on held-out prompts, and goes back af
 });
 
 test("evaluates once after kills during and after the job, and serves the old version until then", async (t) => {
-  const { model, restart } = await learner(t);
+  const { model, restart } = await mortalLearner(t);
   await model.send("PUT", model.path, settings);
   for (const question of questions) await model.judged(question, thumb("👍"));
   const { job_id: jobId } = await model.reaches("training");
@@ -181,8 +188,8 @@ test("evaluates once after kills during and after the job, and serves the old ve
   assert.equal((await evaluating.cycles())[0].stage, "promoted");
 });
 
-test("refuses a candidate that harmful feedback made, and keeps it readable with the reason", async (t) => {
-  const { model } = await learner(t);
+test("refuses a candidate that harmful feedback made, and keeps it readable with the reason", async () => {
+  const model = await learner();
   const harmful = { margin: 0.02, config: { learning_rate: 0.02, epochs: 3 } };
   await model.send("PUT", model.path, { ...settings, ...harmful });
   // Judges the held-out answers first, because the job starts as soon as there is enough feedback for training.
@@ -197,8 +204,8 @@ test("refuses a candidate that harmful feedback made, and keeps it readable with
   assert.equal(explicit.step, "step1");
 });
 
-test("judges the user's next message once, and stores the verdict as feedback of its own type", async (t) => {
-  const { model } = await learner(t);
+test("judges the user's next message once, and stores the verdict as feedback of its own type", async () => {
+  const model = await learner();
   const judge = { model: "hone-tiny", rubric: "Answers are short and correct." };
   await model.send("PUT", model.path, { ...settings, signals: ["next_message"], judge });
   const question = { role: "user", content: "Say cat." };
@@ -213,7 +220,8 @@ test("judges the user's next message once, and stores the verdict as feedback of
   const query = { project_id: "local/p", fields: ["weave_ref", "feedback_type", "creator", "payload"] };
   const found = await eventually("the verdict is stored", async () => {
     const { result } = await model.send("POST", "/feedback/query", query, "Basic");
-    return result.length > 0 ? result : null;
+    const verdicts = result.filter((one: any) => one.feedback_type === "hone.next_message");
+    return verdicts.length > 0 ? verdicts : null;
   });
   assert.equal(found.length, 1);
   const [{ weave_ref: reference, feedback_type: type, payload }] = found;

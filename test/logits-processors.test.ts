@@ -197,16 +197,11 @@ test("refuses extra arguments of the wrong type", async () => {
   assert.equal(place, "logits_processors");
 });
 
-test("a server whose module cannot be loaded does not start, and gives the reason", async () => {
-  const broken = moduleFile("broken.mjs", "export const createProcessor = 5;");
-  for (const [setting, message] of [
-    [`mine=${broken}`, /broken\.mjs of "mine" exports no function createProcessor/],
-    ["mine", /engine\.logitsProcessors has "mine"; each must be name=file/],
-  ] as const) {
-    const other = newDataFolder();
-    await assert.rejects(startServer({ dataFolder: other, flags: ["--engine-logits-processors", setting] }), {
-      message,
-    });
-    removeDataFolder(other);
-  }
+test("a server whose processors' setting is invalid does not start, and gives the reason", async () => {
+  const other = newDataFolder();
+  await assert.rejects(
+    startServer({ dataFolder: other, flags: ["--engine-logits-processors", "mine"] }),
+    /engine\.logitsProcessors has "mine"; each must be name=file/,
+  );
+  removeDataFolder(other);
 });

@@ -228,7 +228,7 @@ ways.set("learns from choices with the tokens of the answers", () =>
     const chosenPairs = [];
     for (const [seed, content] of questions.entries()) {
       const messages = conversation(content);
-      const asked = { messages, n: 32, seed, temperature: 1, max_tokens: 16 };
+      const asked = { messages, n: 16, seed, temperature: 1, max_tokens: 16 };
       const { choices } = await client.chat.create({ model: modelId, ...asked });
       const better = choices.find(({ message }) => message.content === preferred);
       const worse = choices.find(({ message }) => message.content === other);
@@ -284,7 +284,7 @@ test("a job whose server is killed resumes after its last step and makes the sam
   let own = await startServer({ dataFolder, flags: tinyModel });
   try {
     const modelId = await registerModel(own, "killed");
-    const many = Array.from({ length: 20 }, (_, index) => ({
+    const many = Array.from({ length: 12 }, (_, index) => ({
       prompt: `question ${index}`,
       chosen: `yes ${index} times`.repeat(8),
       rejected: `no, never ${index}`.repeat(8),
@@ -302,7 +302,7 @@ test("a job whose server is killed resumes after its last step and makes the sam
     const countOf = (wanted: string): number => events.filter(({ type }) => type === wanted).length;
     assert.deepEqual(
       [countOf("training_started"), countOf("gradient_step"), countOf("training_ended")],
-      [1, 20, 1],
+      [1, 12, 1],
     );
     const { id: replayId } = await client.jobs.replay(created.id);
     const replay = await eventually("the replay ends", async () => {

@@ -240,18 +240,21 @@ export function childrenOf(processId: number): readonly { readonly id: number; r
   });
 }
 
-/** Polls until the result is not null; throws after the deadline. */
+/** Longest pause in milliseconds between two calls of a polled function. The first pause is a tenth of it. */
+const longestPauseMs = 200;
+
+/** Polls until the result is not null, less and less often; throws after the deadline. */
 export async function eventually<T>(
   what: string,
   ask: () => Promise<T | null>,
   deadlineMs = 120_000,
 ): Promise<T> {
   const end = performance.now() + deadlineMs;
-  for (;;) {
+  for (let pauseMs = longestPauseMs / 10; ; pauseMs = Math.min(1.5 * pauseMs, longestPauseMs)) {
     const answer = await ask();
     if (answer !== null) return answer;
     if (performance.now() > end) throw new Error(`never happened within ${deadlineMs} ms: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }
 

@@ -13,7 +13,7 @@ import {
   startServer,
   type RunningServer,
 } from "./running-server.ts";
-import { finish, model, registerModel, submitJob, tiny } from "./served-jobs.ts";
+import { finish, model, registerModel, submitJob } from "./served-jobs.ts";
 
 const serverOfTests = serverOfFile({ flags: model });
 
@@ -85,32 +85,22 @@ test("an unreadable adapter is named by the system check and by chats that need 
   assert.equal((await chat(server, "p/cut:step0")).status, 200);
 });
 
-test("the system check names adapters that are missing in the database, as after a loss of recent data, and leaves them in place", async () => {
+test("the system check names adapters that are missing in the database, as after a loss of recent data, and jobs whose base model is missing, which wait for it", async () => {
   const dataFolder = newDataFolder();
   const adapter = join(dataFolder, "adapters", "lost", "1");
-  const job = join(dataFolder, "jobs", "lost");
-  for (const folder of [adapter, job]) mkdirSync(folder, { recursive: true });
-  const server = await startServer({ dataFolder, flags: model });
+  const lostJob = join(dataFolder, "jobs", "lost");
+  for (const folder of [adapter, lostJob]) mkdirSync(folder, { recursive: true });
+  let server = await startServer({ dataFolder, flags: model });
   try {
     const { status, body } = await systemCheck(server);
     assert.equal(status, 503);
     assert.match(body.data_folder, /the database does not know adapters\/lost\/1\./);
-    assert.deepEqual([existsSync(adapter), existsSync(job)], [true, false], "a job's is of no use alone");
+    assert.deepEqual([existsSync(adapter), existsSync(lostJob)], [true, false], "a job's is of no use alone");
     rmSync(adapter, { recursive: true });
     assert.equal((await systemCheck(server)).status, 200);
-  } finally {
-    await server.terminate();
-    removeDataFolder(dataFolder);
-  }
-});
-
-test("a job whose base model is missing is named by the system check, waits, and is finished once the model is back", async () => {
-  const dataFolder = newDataFolder();
-  let server = await startServer({ dataFolder, flags: model });
-  try {
     const modelId = await registerModel(server, "m");
     await server.terminate();
-    const other = tiny.map((part) => part.replace("tiny=", "other="));
+    const other = model.map((part) => part.replace("tiny=", "other="));
     server = await startServer({ dataFolder, flags: other });
     const trajectories = [1, 0].map((reward) => ({
       messages_and_choices: [

@@ -2,14 +2,17 @@
 // snapshot. tools/bench/backups makes many of them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { searchCount } from "../../src/base/domain/testing/search.ts";
+import { searchCount, searchedOf } from "../../src/base/domain/testing/search.ts";
 import { createPostgres, withoutPostgres } from "../../src/store/database/testing/postgres-databases.ts";
 import { backUpUnderLoad } from "./back-up-under-load.ts";
 
-for (const [kind, skip] of [
+/** Kinds of databases, with the reason to skip their tests. */
+const kinds = [
   ["SQLite", false],
   ["PostgreSQL", withoutPostgres],
-] as const)
+] as const;
+
+for (const [kind, skip] of searchedOf(kinds, 1, "server"))
   test(
     `a backup of a server on ${kind} under load is a consistent snapshot with all data acknowledged before`,
     { skip },

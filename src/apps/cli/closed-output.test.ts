@@ -19,7 +19,7 @@ test("exits quietly with status 0 if its reader has closed the pipe", async () =
   const quiet = { status: 0, said: "" };
   assert.deepEqual(await runUnread(["--version"]), quiet);
   assert.deepEqual(await runUnread(["serve", "--print-config"]), quiet);
-  const many = `${JSON.stringify({ schema: {}, tests: [] })}\n`.repeat(2000);
+  const many = `${JSON.stringify({ schema: {}, tests: [] })}\n`.repeat(200);
   assert.deepEqual(
     await runUnread(["schemas", "check", "--jsonl", "-", "--tokenizer", "models/hone-tiny"], many),
     quiet,

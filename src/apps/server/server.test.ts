@@ -9,12 +9,15 @@ import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { checkService, type ServiceUnderTest } from "../../base/domain/testing/check-service.ts";
 import { readConfig } from "./config.ts";
-import { createServer } from "./server.ts";
+import { createServer, type Server } from "./server.ts";
 
 function underTest(
   t: TestContext,
   port = 0,
-): ServiceUnderTest & { readonly flags: Readonly<Record<string, unknown>> } {
+): ServiceUnderTest & {
+  readonly service: Server;
+  readonly flags: Readonly<Record<string, unknown>>;
+} {
   const data = mkdtempSync(join(tmpdir(), "hone-server-"));
   t.after(() => rmSync(data, { recursive: true }));
   const model = ["tiny=test/fixtures/goldens/models/qwen3"];
@@ -40,41 +43,43 @@ async function takenPort(t: TestContext): Promise<number> {
   return (other.address() as AddressInfo).port;
 }
 
-test("refuses to start on the data folder of a running server, even with another database", async (t) => {
-  const elsewhere = mkdtempSync(join(tmpdir(), "hone-elsewhere-"));
-  t.after(() => rmSync(elsewhere, { recursive: true }));
-  const first = underTest(t);
-  await first.service.start();
-  t.after(() => first.service.stop());
-  const second = createServer(
-    readConfig({ ...first.flags, "database-url": `file:${join(elsewhere, "hone.db")}` }, {}),
+test("a running server", async (t) => {
+  const { service: server, flags } = underTest(t);
+  t.after(() => server.stop());
+  await server.start();
+
+  await t.test(
+    "has run a warm-up chat before its start ended, and does not count it in metrics",
+    async () => {
+      assert.equal((await fetch(`${server.url}/health`)).status, 200);
+      const metrics = await fetch(`${server.url}/metrics`).then((answer) => answer.text());
+      assert.match(metrics, /^hone_engine_prefix_cache_queries\{[^}]*\} [1-9]/m);
+      assert.doesNotMatch(metrics, /^hone_chat_(requests|tokens)_total\{/m);
+      assert.doesNotMatch(metrics, /^hone_http_requests_total\{.*completions/m);
+    },
   );
-  t.after(() => second.stop());
-  await assert.rejects(second.start(), { code: "conflict", message: /process \d+/ });
-});
 
-test("runs a warm-up chat before its start ends, and does not count it in metrics", async (t) => {
-  const server = createServer(readConfig(underTest(t).flags, {}));
-  t.after(() => server.stop());
-  await server.start();
-  assert.equal((await fetch(`${server.url}/health`)).status, 200);
-  const metrics = await fetch(`${server.url}/metrics`).then((answer) => answer.text());
-  assert.match(metrics, /^hone_engine_prefix_cache_queries\{[^}]*\} [1-9]/m);
-  assert.doesNotMatch(metrics, /^hone_chat_(requests|tokens)_total\{/m);
-  assert.doesNotMatch(metrics, /^hone_http_requests_total\{.*completions/m);
-});
+  await t.test("lets no other server start on its data folder, even with another database", async (t) => {
+    const elsewhere = mkdtempSync(join(tmpdir(), "hone-elsewhere-"));
+    t.after(() => rmSync(elsewhere, { recursive: true }));
+    const database = `file:${join(elsewhere, "hone.db")}`;
+    const second = createServer(readConfig({ ...flags, "database-url": database }, {}));
+    t.after(() => second.stop());
+    await assert.rejects(second.start(), { code: "conflict", message: /process \d+/ });
+  });
 
-test("serves operator routes without a key only to requests that name this machine as host", async (t) => {
-  const server = createServer(readConfig(underTest(t).flags, {}));
-  t.after(() => server.stop());
-  await server.start();
-  for (const [host, status] of Object.entries({ localhost: 200, "rebound.example": 401 })) {
-    // `fetch` does not allow setting the Host header.
-    const asked = get(`${server.url}/metrics`, { headers: { host }, agent: false });
-    const [answer] = (await once(asked, "response")) as [IncomingMessage];
-    answer.resume();
-    assert.equal(answer.statusCode, status, host);
-  }
+  await t.test(
+    "serves operator routes without a key only if the request names this machine as host",
+    async () => {
+      for (const [host, status] of Object.entries({ localhost: 200, "rebound.example": 401 })) {
+        // `fetch` does not allow setting the Host header.
+        const asked = get(`${server.url}/metrics`, { headers: { host }, agent: false });
+        const [answer] = (await once(asked, "response")) as [IncomingMessage];
+        answer.resume();
+        assert.equal(answer.statusCode, status, host);
+      }
+    },
+  );
 });
 
 test("leaves no timer running after an engine failed to start", async (t) => {

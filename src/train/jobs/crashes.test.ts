@@ -24,7 +24,7 @@ const modelOf = (jobId: string): string => jobId.charAt(0);
 const stepCountOf = (jobId: string): number => jobIds.indexOf(jobId as (typeof jobIds)[number]);
 
 test("ends every job once, with one version per success, whenever servers die", async (t) => {
-  for (const seed of searchSeeds(2)) await checkWorld(t, 1, seededRandom("job crashes", seed));
+  for (const seed of searchSeeds(1)) await checkWorld(t, 1, seededRandom("job crashes", seed));
 });
 
 test("ends every job once with two servers, which never train the same job at the same time", async (t) => {

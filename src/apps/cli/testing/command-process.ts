@@ -19,7 +19,7 @@ export interface Surroundings {
   readonly limits?: SettingsOverrides;
   /** Variables added to the environment of the test process. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** The whole standard input. Only one command per process can have input. */
+  /** The whole standard input. */
   readonly input?: string;
 }
 
@@ -42,20 +42,32 @@ const { TEST_SERVER: bundled } = process.env;
 const mainModule =
   bundled === undefined ? new URL("../main.js", import.meta.url).href : pathToFileURL(resolve(bundled)).href;
 
+/** Process that runs the commands of all test files in this process; null before the first command. */
+let child: ChildProcess | null = null;
+/** Resolves when the last command has ended. */
+let last: Promise<unknown> = Promise.resolve();
+
 /** Returns a function that runs command lines, all in one process that exits after the last test. */
 export function commandProcess(): (words: readonly string[], surroundings?: Surroundings) => Promise<Ended> {
-  let child: ChildProcess | null = null;
-  let last: Promise<unknown> = Promise.resolve();
   after(() => child?.kill());
   return (words, surroundings = {}) => {
-    child ??= spawn(process.execPath, ["--input-type=module", "-e", program, mainModule], {
-      stdio: ["pipe", "pipe", "pipe", "ipc"],
-    });
-    const started = child;
-    const ended = last.then(() => runIn(started, words, surroundings));
+    const ended = last.then(() => runNext(words, surroundings));
     last = ended.catch(() => undefined);
     return ended;
   };
+}
+
+async function runNext(words: readonly string[], surroundings: Surroundings): Promise<Ended> {
+  const started = (child ??= spawn(process.execPath, ["--input-type=module", "-e", program, mainModule], {
+    stdio: ["pipe", "pipe", "pipe", "ipc"],
+  }));
+  const ended = await runIn(started, words, surroundings);
+  if (surroundings.input !== undefined) {
+    // The process has read its standard input to the end, so the next command gets another process.
+    started.kill();
+    child = null;
+  }
+  return ended;
 }
 
 async function runIn(

@@ -15,7 +15,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, test, type TestContext } from "node:test";
+import { after, describe, test, type TestContext } from "node:test";
 import { sql } from "kysely";
 import { dataFolderAt } from "../../../store/artifacts/testing/data-folder.ts";
 import { hashOfFiles } from "../../../store/artifacts/seal.ts";
@@ -38,7 +38,7 @@ import { migrate, newestDatabaseVersion } from "../../../store/database/migratio
 import { openSqlite } from "../../../store/database/sqlite/sqlite-dialect.ts";
 import type { Stores } from "../../../store/database/stores.ts";
 import { createPostgres, withoutPostgres } from "../../../store/database/testing/postgres-databases.ts";
-import { inProof, searchCount } from "../../../base/domain/testing/search.ts";
+import { inProof, searchCount, searchedOf } from "../../../base/domain/testing/search.ts";
 import { readConfig } from "../config.ts";
 import { databasePlace, type DatabasePlace } from "../database-place.ts";
 import {
@@ -68,10 +68,21 @@ async function emptyPostgres(t: TestContext): Promise<string> {
   return url;
 }
 
+/** Data folder that the tests copy, made by the first test that needs one. */
+let original: Promise<string> | null = null;
+after(async () => {
+  if (original !== null) rmSync(await original, { recursive: true });
+});
+
 /** Returns a new data folder with the rows and adapters of the fixture. */
 async function recordedFolder(t: TestContext): Promise<string> {
   const data = join(newFolder(t), "data");
-  mkdirSync(data);
+  cpSync(await (original ??= makeOriginal()), data, { recursive: true });
+  return data;
+}
+
+async function makeOriginal(): Promise<string> {
+  const data = mkdtempSync(join(tmpdir(), "hone-archives-"));
   cpSync(join(recorded, "adapters"), join(data, "adapters"), { recursive: true });
   const { queries } = openSqlite({ file: join(data, "hone.db"), isShared: true });
   await queries.transaction().execute(async (transaction) => {
@@ -232,56 +243,60 @@ for (const name of readdirSync(archives))
     for (const { table, rows } of database.tables) assert.equal(content[table].length, rows, table);
   });
 
+/**
+ * Stores a key with limits, two secrets and some usage.
+ *
+ * @returns a function that checks that another database has the same
+ */
+async function addLimitedKey(flags: PlaceFlags): Promise<(flags: PlaceFlags) => Promise<void>> {
+  const key = sampleKey("limited", {
+    name: "nightly \u0000 run",
+    scopes: ["train", "read"],
+    project: "games",
+    expiresAt: moment(60),
+  });
+  const used = {
+    ...noUsage,
+    day: "2026-01-02",
+    keyId: "limited",
+    entity: "team",
+    model: "team/games/a",
+    trainingTokens: Number.MAX_SAFE_INTEGER,
+  };
+  const from = await placeOf(flags).open({ isShared: false });
+  await from.keys.create(key);
+  const rotated = await from.keys.rotate("limited", "hash behind", moment(30));
+  assert.deepEqual(rotated?.previous, { secretHash: "hash of limited", until: moment(30) });
+  await from.usage.add([used]);
+  await from.close();
+  return async (other) => {
+    const stores = await placeOf(other).open({ isShared: false });
+    const { keys, usage } = stores;
+    assert.deepEqual(await keys.find("limited"), rotated);
+    for (const hash of ["hash behind", "hash of limited"])
+      assert.equal((await keys.findByHash(hash))?.id, "limited");
+    const ofKey = { entity: null, keyId: "limited", model: null, from: null, to: null };
+    assert.deepEqual((await usage.list(ofKey, firstPage)).rows, [used]);
+    await stores.close();
+  };
+}
+
 describe("PostgreSQL", { skip: withoutPostgres }, () => {
   test("restores a backup of SQLite into PostgreSQL, and one of PostgreSQL into SQLite", async (t) => {
     const data = await recordedFolder(t);
+    const checkKeys = await addLimitedKey({ data });
     const archives = newFolder(t);
     await backup(join(archives, "one"), { data }, watching);
     const middle = { data: join(newFolder(t), "middle"), "database-url": await emptyPostgres(t) };
     await restore(join(archives, "one"), middle, watching);
     assert.deepEqual(await contentOf(middle), await contentOf({ data }));
+    await checkKeys(middle);
     const { database } = await backup(join(archives, "two"), middle, watching);
     assert.equal(database.kind, "postgres");
     const last = { data: join(newFolder(t), "last") };
     await restore(join(archives, "two"), last, watching);
     assert.deepEqual(await contentOf(last), await contentOf({ data }));
     assert.deepEqual(await faultsOf(null, last), []);
-  });
-
-  test("copies keys with their limits, both secrets and their usage to another database", async (t) => {
-    const data = await recordedFolder(t);
-    const key = sampleKey("limited", {
-      name: "nightly \u0000 run",
-      scopes: ["train", "read"],
-      project: "games",
-      expiresAt: moment(60),
-    });
-    const used = {
-      ...noUsage,
-      day: "2026-01-02",
-      keyId: "limited",
-      entity: "team",
-      model: "team/games/a",
-      trainingTokens: Number.MAX_SAFE_INTEGER,
-    };
-    const from = await placeOf({ data }).open({ isShared: false });
-    await from.keys.create(key);
-    const rotated = await from.keys.rotate("limited", "hash behind", moment(30));
-    await from.usage.add([used]);
-    await from.close();
-    const archive = join(newFolder(t), "archive");
-    await backup(archive, { data }, watching);
-    const other = { data: join(newFolder(t), "other"), "database-url": await emptyPostgres(t) };
-    await restore(archive, other, watching);
-    const restored = await placeOf(other).open({ isShared: false });
-    t.after(() => restored.close());
-    const { keys, usage } = restored;
-    assert.deepEqual(await keys.find("limited"), rotated);
-    for (const hash of ["hash behind", "hash of limited"])
-      assert.equal((await keys.findByHash(hash))?.id, "limited");
-    assert.deepEqual(rotated?.previous, { secretHash: "hash of limited", until: moment(30) });
-    const ofKey = { entity: null, keyId: "limited", model: null, from: null, to: null };
-    assert.deepEqual((await usage.list(ofKey, firstPage)).rows, [used]);
   });
 
   test("moves a database to the other kind and back, and keeps the data folder", async (t) => {
@@ -325,10 +340,13 @@ async function write(
   return count;
 }
 
-for (const [kind, skip] of [
+/** Kinds of databases, with the reason to skip their tests. */
+const kinds = [
   ["SQLite", false],
   ["PostgreSQL", withoutPostgres],
-] as const)
+] as const;
+
+for (const [kind, skip] of searchedOf(kinds, 1, "kinds"))
   test(`takes consistent backups of ${kind} while two writers run`, { skip }, async (t) => {
     const folder = newFolder(t);
     const data = join(folder, "data");
@@ -385,7 +403,7 @@ test("refuses a manifest whose tables differ from those of its database version,
     [() => ({ tables: "all" }), /its fields are not those of a manifest/],
   ];
   for (const [index, [change, expected]] of changes.entries()) {
-    for (const folder of [whole, exported]) {
+    for (const folder of searchedOf([whole, exported], 1, `manifest ${index}`)) {
       const path = join(folder, "manifest.json");
       const before = readFileSync(path, "utf8");
       const { format: _format, formatVersion: _version, ...sealed } = JSON.parse(before) as Manifest;

@@ -84,7 +84,7 @@ for (const [kind, makePlace, skip] of kinds)
   describe(kind, { skip }, () => {
     for (const [target, makeTarget, skipTarget] of kinds)
       test(`copies every value to ${target} unchanged`, { skip: skipTarget }, async (t) => {
-        const rows = await samples(t, 12);
+        const rows = await samples(t, 4);
         const from = databaseTables((await makePlace(t))());
         await fill(from, rows);
         const expected = contentOfSamples(rows);

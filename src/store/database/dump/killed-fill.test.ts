@@ -14,6 +14,7 @@ import { migrate, newestDatabaseVersion } from "../migrations/migrations.ts";
 import { openPostgres } from "../postgres/postgres-dialect.ts";
 import { openSqlite } from "../sqlite/sqlite-dialect.ts";
 import { openStores } from "../stores.ts";
+import { searchedOf } from "../../../base/domain/testing/search.ts";
 import { createPostgres, withoutPostgres } from "../testing/postgres-databases.ts";
 import { sampleRows, type SampleTable } from "../testing/sample-rows.ts";
 import { databaseTables } from "./database-tables.ts";
@@ -91,7 +92,8 @@ for (const [kind, makePlace, skip] of [
     const rows = await sampleRows(newest, 2);
     await newest.queries.destroy();
     const place = await makePlace(t);
-    for (const tableCount of [1, Math.floor(rows.length / 2), rows.length]) {
+    const moments = [1, Math.floor(rows.length / 2), rows.length];
+    for (const tableCount of searchedOf(moments, 1, kind)) {
       await fillAndDie(place, rows, tableCount);
       const tables = databaseTables(place.open());
       await tables.requireEmpty(newestDatabaseVersion);

@@ -88,7 +88,7 @@ async function checkQueries(connection: Connection, queryCount: number): Promise
 }
 
 test("returns the same results as a naive filter for random queries over 1000 records on SQLite", async (t) => {
-  await checkQueries(sqliteFile(t), searchCount(60));
+  await checkQueries(sqliteFile(t), searchCount(30));
 });
 
 test(
@@ -97,6 +97,6 @@ test(
   async (t) => {
     const { url, drop } = await createPostgres();
     t.after(drop);
-    await checkQueries(openPostgres({ url, connections: 4 }), searchCount(30));
+    await checkQueries(openPostgres({ url, connections: 4 }), searchCount(15));
   },
 );

@@ -88,7 +88,7 @@ test("keeps the event loop running while the garbage collector frees earlier sta
   const session = new SearchSession(await tableFile(t));
   t.after(() => session.close());
   const long = CompiledQuery.raw(
-    "with recursive n (i) as (select 1 union all select i + 1 from n where i < 1e7) select count(*) as c from n",
+    "with recursive n (i) as (select 1 union all select i + 1 from n where i < 3e6) select count(*) as c from n",
     [],
   );
   for (let count = 0; count < 10; count++) await session.run(quick, longMs);
@@ -96,9 +96,9 @@ test("keeps the event loop running while the garbage collector frees earlier sta
   const collecting = setInterval(() => {
     if (turns++ < 5) collectGarbage();
   }, 5);
-  assert.deepEqual(await session.run(long, longMs), [{ c: 1e7 }]);
+  assert.deepEqual(await session.run(long, longMs), [{ c: 3e6 }]);
   clearInterval(collecting);
-  assert.ok(turns >= 10, `the event loop ran ${turns} times`);
+  assert.ok(turns >= 7, `the event loop ran ${turns} times`);
 });
 
 test("opens another connection after a limited number of searches", async (t) => {
