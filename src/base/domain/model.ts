@@ -250,6 +250,10 @@ export interface ModelFilter {
   readonly entity: string | null;
   readonly project: string | null;
   readonly name: string | null;
+  /** Text that the full name, `entity/project/name`, contains; the letters A to Z match in either case. */
+  readonly text?: string;
+  /** True to select only models that learn while they are used. */
+  readonly learns?: true;
 }
 
 export interface ModelStore {

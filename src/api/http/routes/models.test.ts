@@ -395,6 +395,34 @@ test("lists the models that a key can chat with: the bases, and its entity's mod
     files: { weight_bytes: 1000, license: "mit" },
   });
   assert.deepEqual((await ask(server, "GET", "/v1/preview/base-models")).json(), ["tiny", "small"]);
+  for (const [query, found] of [
+    ["limit=3", ["tiny", "small", "acme/p/m"]],
+    ["limit=1", ["tiny"]],
+    ["search=", ["tiny", "small", "acme/p/m"]],
+    ["search=M&limit=9", ["small", "acme/p/m"]],
+    ["search=P/m:&limit=1", ["acme/p/m:step0"]],
+    ["search=theirs", []],
+  ] as const) {
+    const { data } = (await ask(server, "GET", `/v1/models?${query}`)).json<{ data: Body[] }>();
+    assert.deepEqual(
+      data.map((card) => card["id"]),
+      found,
+      query,
+    );
+  }
+  assert.equal((await ask(server, "GET", "/v1/models?limit=0")).statusCode, 422);
+  for (const [search, ids] of [
+    ["ACME/p", [id]],
+    ["theirs", []],
+  ] as const) {
+    const { data } = (await ask(server, "GET", `/v1/preview/models?search=${search}`)).json<{
+      data: Body[];
+    }>();
+    assert.deepEqual(
+      data.map((model) => model["id"]),
+      ids,
+    );
+  }
   await server.close();
 });
 

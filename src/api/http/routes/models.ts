@@ -40,8 +40,13 @@ export function modelRoutes(app: FastifyInstance, dependencies: HttpDependencies
       json: pageSchema(modelAnswer.schema),
     },
     ({ query, caller }) => {
-      const { entity = null, project = null, name = null } = query;
-      const page = models.list({ entity, project, name }, pageRequest(query, "desc"), caller);
+      const { entity = null, project = null, name = null, search, learning } = query;
+      const filter = {
+        ...{ entity, project, name },
+        ...(search !== undefined && { text: search }),
+        ...(learning === "on" && ({ learns: true } as const)),
+      };
+      const page = models.list(filter, pageRequest(query, "desc"), caller);
       return pageAnswer(page, modelAnswer.body);
     },
   );

@@ -24,7 +24,6 @@ import type { HttpDependencies } from "../dependencies.ts";
 import { endpoints } from "../endpoints/endpoint.ts";
 import { isAnthropics } from "../anthropic/dialect.ts";
 import { deleteNamedModel } from "./delete-named-model.ts";
-import { readQuery } from "../input/read-input.ts";
 
 /** Documentation of the wildcard in the routes' path, under the name `model`. */
 const nameParameter = {
@@ -65,15 +64,26 @@ export function servedModelRoutes(app: FastifyInstance, dependencies: HttpDepend
     {
       summary: "List all model names that chat requests accept",
       description:
-        "With the header `anthropic-version` the answer is a page in the form of Anthropic's API, with the parameters `limit`, `after_id` and `before_id`.",
+        "With the header `anthropic-version` the answer is a page in the form of Anthropic's API. The parameters `search` and `limit` also apply to OpenAI's form.",
+      query: modelListQuerySchema,
       answer: "The models, in OpenAI's form.",
       json: servedModelListSchema,
     },
-    async ({ caller, request, reply }) => {
-      const bases = baseModels().map(({ name }) => served(name, name));
-      const all = [...bases, ...(await models.listServedNames(caller)).map(trained)];
-      if (!isAnthropics(request)) return { object: "list", data: all.map(servedModelAnswer.body) };
-      return modelInfoPage(all.map(namedModel), readQuery(modelListQuerySchema, request, reply));
+    async ({ caller, request, query }) => {
+      const { search: text, limit } = query;
+      const isOpenAis = !isAnthropics(request);
+      const bases = baseModels()
+        .filter(({ name }) => text === undefined || name.toLowerCase().includes(text.toLowerCase()))
+        .map(({ name }) => served(name, name));
+      const search = {
+        ...(text !== undefined && { text }),
+        // A page in Anthropic's form may begin anywhere, so its limit applies after all names are known.
+        ...(isOpenAis && limit !== undefined && { limit: Math.max(1, limit - bases.length) }),
+      };
+      const all = [...bases, ...(await models.listServedNames(caller, search)).map(trained)];
+      return isOpenAis
+        ? { object: "list", data: all.slice(0, limit).map(servedModelAnswer.body) }
+        : modelInfoPage(all.map(namedModel), query);
     },
   );
   on(

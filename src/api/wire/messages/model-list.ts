@@ -11,13 +11,27 @@ export interface NamedModel {
 }
 
 export const modelListQuerySchema = Type.Object({
-  /**
-   * `after_id` and `before_id` are names of models: the page begins after the model `after_id` and ends before the
-   * model `before_id`.
-   */
-  after_id: Type.Optional(Type.String()),
-  before_id: Type.Optional(Type.String()),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
+  after_id: Type.Optional(
+    Type.String({ description: "Only in Anthropic's form: the page begins after this model." }),
+  ),
+  before_id: Type.Optional(
+    Type.String({ description: "Only in Anthropic's form: the page ends before this model." }),
+  ),
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 1000,
+      description:
+        "Maximum number of names. The default is 20 in Anthropic's form, and no limit in OpenAI's.",
+    }),
+  ),
+  search: Type.Optional(
+    Type.String({
+      maxLength: 400,
+      description:
+        "Only names that contain this text; the letters A to Z match in either case. A text without a colon finds base models and trained models, the newest first; a text with a colon, such as `agent:step`, finds versions.",
+    }),
+  ),
 });
 
 export function modelInfo({ id, createdAt, contextLength }: NamedModel): object {

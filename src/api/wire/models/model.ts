@@ -21,6 +21,16 @@ export const modelQuerySchema = Type.Object({
   entity: Type.Optional(Type.String({ description: "Only models of this entity." })),
   project: Type.Optional(Type.String({ description: "Only models of this project." })),
   name: Type.Optional(Type.String({ description: "Only models with this name." })),
+  search: Type.Optional(
+    Type.String({
+      maxLength: 400,
+      description:
+        "Only models whose full name, `entity/project/name`, contains this text. The letters A to Z match in either case.",
+    }),
+  ),
+  learning: Type.Optional(
+    Type.Enum(["on"], { description: "With `on`, only models that learn while they are used." }),
+  ),
 });
 
 const returnFields = {

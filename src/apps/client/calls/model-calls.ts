@@ -40,4 +40,9 @@ export class ServedCalls extends CallGroup {
   async list(options?: RequestOptions): Promise<readonly ServedModel[]> {
     return (await this.calls.call("GET /v1/models", {}, options)).data;
   }
+
+  /** Returns at most a hundred names that contain a text: names of versions if the text has a colon. */
+  async find(text: string, options?: RequestOptions): Promise<readonly ServedModel[]> {
+    return (await this.calls.call("GET /v1/models", { query: { search: text, limit: 100 } }, options)).data;
+  }
 }

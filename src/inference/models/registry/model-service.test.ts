@@ -441,6 +441,17 @@ test("lists the names available for chats", async (t) => {
   await service.register({ ...agent, entity: "rival" }, other);
   const names = (await service.listServedNames(member)).map(({ name }) => name);
   assert.deepEqual(names, ["acme/games/agent", "acme/games/agent:step0", "acme/games/agent:step1"]);
+  const found = async (text: string, limit?: number) =>
+    (await service.listServedNames(member, { text, ...(limit !== undefined && { limit }) })).map(
+      ({ name }) => name,
+    );
+  assert.deepEqual(await found(""), ["acme/games/agent"]);
+  assert.deepEqual(await found("AMES/ag"), ["acme/games/agent"]);
+  assert.deepEqual(await found("rival"), [], "of another entity");
+  assert.deepEqual(await found("Agent:"), ["acme/games/agent:step0", "acme/games/agent:step1"]);
+  assert.deepEqual(await found("agent:", 1), ["acme/games/agent:step0"]);
+  assert.deepEqual(await found("agent:step1"), ["acme/games/agent:step1"]);
+  assert.deepEqual(await found("gent:tep"), []);
 });
 
 test("lists the names of many models with few statements, in the same order as singly", async (t) => {

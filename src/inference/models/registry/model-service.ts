@@ -57,6 +57,17 @@ export interface ServedName {
   readonly createdAt: Date;
 }
 
+/** Search among the names that chat requests may use. */
+export interface NameSearch {
+  /**
+   * Text that the names contain; the letters A to Z match in either case. A text without a colon finds names of models, a
+   * text with a colon names of versions. Undefined for all names.
+   */
+  readonly text?: string;
+  /** Maximum number of names. */
+  readonly limit?: number;
+}
+
 export interface ModelService {
   /** Registers a model; see {@link registerModel}. */
   register(registration: Registration, caller: Caller): Promise<TrainedModel>;
@@ -79,10 +90,10 @@ export interface ModelService {
    */
   list(filter: ModelFilter, page: PageRequest, caller: Caller): Promise<Page<TrainedModel>>;
   /**
-   * Returns the names of all models and versions. The name of a model, which refers to its newest version, is followed
-   * by the names of its versions, the oldest first.
+   * Returns the names of all models and versions, or those that a search finds. The name of a model, which refers to its
+   * newest version, is followed by the names of its versions, the oldest first.
    */
-  listServedNames(caller: Caller): Promise<readonly ServedName[]>;
+  listServedNames(caller: Caller, search?: NameSearch): Promise<readonly ServedName[]>;
   /**
    * Returns a page of a model's versions.
    *
@@ -139,16 +150,24 @@ export function createModelService(dependencies: ModelDependencies): ModelServic
         ? { items: [], hasMore: false }
         : await store.list({ ...filter, entity, project }, page);
     },
-    listServedNames: async (caller) => {
+    listServedNames: async (caller, { text, limit = Infinity } = {}) => {
       const names: ServedName[] = [];
-      const filter = { ...(reachOf(caller) ?? { entity: null, project: null }), name: null };
+      const [ofModel, ofVersion] = text?.toLowerCase().split(/:(.*)/s, 2) ?? [];
+      const reach = reachOf(caller) ?? { entity: null, project: null };
+      const filter = { ...reach, name: null, ...(ofModel !== undefined && { text: ofModel }) };
       for await (const models of allPages((page) => store.list(filter, page), "desc")) {
-        const versions = await versionTimes(store, models);
+        const hasVersions = text === undefined || ofVersion !== undefined;
+        const versions = hasVersions ? await versionTimes(store, models) : null;
         for (const model of models) {
-          names.push({ name: fullName(model), model, createdAt: model.createdAt });
-          for (const { step, createdAt } of versions.get(model.id) ?? [])
-            names.push({ name: versionName(model, step), model, createdAt });
+          if (ofVersion === undefined)
+            names.push({ name: fullName(model), model, createdAt: model.createdAt });
+          for (const { step, createdAt } of versions?.get(model.id) ?? []) {
+            const name = versionName(model, step);
+            if (text === undefined || name.toLowerCase().includes(text.toLowerCase()))
+              names.push({ name, model, createdAt });
+          }
         }
+        if (names.length >= limit) return names.slice(0, limit);
       }
       return names;
     },

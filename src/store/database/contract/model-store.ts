@@ -93,6 +93,9 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     assert.deepEqual(await ids({ project: "games", entity: "team" }, { limit: 1 }), [["d"], true]);
     assert.deepEqual(await ids({ name: "name of b" }), [["b"], false]);
     assert.deepEqual(await ids({ entity: "nobody" }), [[], false]);
+    assert.deepEqual(await ids({ text: "CHESS/name of" }), [["b"], false]);
+    assert.deepEqual(await ids({ text: "e", entity: "team" }, { limit: 2 }), [["d", "b"], true]);
+    assert.deepEqual(await ids({ text: "%" }), [[], false]);
     for (const after of ["x", "c"])
       await assert.rejects(ids({ entity: "team" }, { after }), { code: "invalid" });
   });

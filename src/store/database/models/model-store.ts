@@ -1,5 +1,5 @@
 // Stores trained models; version-store.ts stores their versions.
-import type { Selectable, Transaction } from "kysely";
+import { type Selectable, sql, type Transaction } from "kysely";
 import type { ModelStore, ProjectionName, TrainedModel } from "../../../base/domain/model.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { Connection } from "../dialect.ts";
@@ -9,7 +9,7 @@ import { insertVersion, versionQueries } from "./version-store.ts";
 
 /** Creates the model store on a migrated database. */
 export function createModelStore(connection: Pick<Connection, "queries" | "form">): ModelStore {
-  const { queries: database } = connection;
+  const { queries: database, form } = connection;
   return {
     create: (model, versionZero, copied) =>
       database.transaction().execute(async (transaction) => {
@@ -42,11 +42,16 @@ export function createModelStore(connection: Pick<Connection, "queries" | "form"
       if (project !== null) query = query.where("project", "=", project);
       return (await query.orderBy("sequence", "desc").limit(limit).execute()).map(modelOf);
     },
-    list: ({ entity, project, name }, page) => {
+    list: ({ entity, project, name, text, learns }, page) => {
       let rows = database.selectFrom("models").selectAll();
       if (entity !== null) rows = rows.where("entity", "=", entity);
       if (project !== null) rows = rows.where("project", "=", project);
       if (name !== null) rows = rows.where("name", "=", name);
+      if (learns) rows = rows.where("id", "in", database.selectFrom("learning").select("model_id"));
+      if (text !== undefined) {
+        const fullName = sql<string>`entity || '/' || project || '/' || name`;
+        rows = rows.where(form.position(form.lower(fullName), form.lower(sql`${text}`)), ">", 0);
+      }
       const orderValueOf = async (id: string) =>
         (await rows.where("id", "=", id).executeTakeFirst())?.sequence;
       return readPage(

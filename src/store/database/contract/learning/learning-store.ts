@@ -245,6 +245,13 @@ export function checkLearningStore(makeStorage: MakeStorage): void {
       [...found].sort((one, other) => (one.hash < other.hash ? -1 : 1)),
       [turn("b"), turn("c")],
     );
+    await storeModel(stores.models, "other");
+    const learns = { entity: null, project: null, name: null, learns: true } as const;
+    const { items } = await stores.models.list(learns, firstPage);
+    assert.deepEqual(
+      items.map(({ id }) => id),
+      ["m"],
+    );
     await stores.models.delete("m");
     assert.equal(await learning.find("m"), null);
     await assert.rejects(learning.put(sampleLearning), { code: "not_found" });
