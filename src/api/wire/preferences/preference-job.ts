@@ -30,7 +30,7 @@ const creationSchema = Type.Object(
     }),
     file_id: nullable(Type.String({ minLength: 1, maxLength: 2048 }), {
       description:
-        "File to train on, with one preference per line: the id of a file uploaded to this server, `hone-file://<id>`, or the file's URL on this server.",
+        "File to train on, with one preference per line: the id of a file uploaded to this server, `hone-file://<id>`, or the file's URL on this server. With `hone-job://<id>`, the job trains on the stored data of an earlier job of the same kind.",
     }),
     config: nullable(preferenceConfigForm, {
       description: "Settings of the job; settings that are omitted get their defaults.",

@@ -303,3 +303,16 @@ test("returns the same job for a repeated request, even if its file was deleted"
   assert.deepEqual((await post(server, body, once)).json(), first);
   assert.equal((await post(server, body)).statusCode, 404);
 });
+
+test("trains on the stored data of an earlier preference job, and on single answers only with the loss kto", async (t) => {
+  const { server, modelId } = await withModel(t);
+  const first = await created(server, { model_id: modelId, pairs: [spellings["texts of TRL"]] });
+  const body = { model_id: modelId, file_id: `hone-job://${first.id}` };
+  for (const config of [{ loss: "ipo" }, { loss: "kto" }])
+    assert.deepEqual(await stored(server, (await created(server, { ...body, config })).id), [kept]);
+  const single = { prompt: "Hi", completion: "Ho", label: true };
+  const judged = await created(server, { model_id: modelId, pairs: [single], config: { loss: "kto" } });
+  const more = { ...body, file_id: `hone-job://${judged.id}` };
+  await refuses(server, more, { file_id: /trained with the loss kto/ });
+  assert.equal((await created(server, { ...more, config: { loss: "kto" } }))["kind"], "preference");
+});

@@ -280,3 +280,41 @@ test("supports idempotency keys for jobs of each kind, and lists jobs of one kin
   assert.deepEqual([await ids("sft"), await ids("rl")], [[first.id], []]);
   await server.close();
 });
+
+test("trains on the stored data of an earlier supervised job, and refuses other jobs", async (t) => {
+  const { server, modelId } = await withModel();
+  t.after(() => server.close());
+  const rest = { chat_template_kwargs: { enable_thinking: false } };
+  const first = await created(server, {
+    model_id: modelId,
+    training_data: [example, { ...example, ...rest }],
+  });
+  const body = { model_id: modelId, training_data_url: `hone-job://${first.id}` };
+  const again = await created(server, { ...body, config: { learning_rate: [0.1, 0.2], batch_size: 1 } });
+  assert.deepEqual(await stored(server, again.id), await stored(server, first.id));
+  assert.equal((await stored(server, again.id)).length, 2);
+  await refuses(
+    server,
+    { ...body, config: { learning_rate: [0.1], batch_size: 1 } },
+    { "config.learning_rate": /2 conversations/ },
+  );
+  const pairs = { model_id: modelId, pairs: [{ prompt: "Hi", chosen: "Ho", rejected: "Go" }] };
+  const url = "/v1/preview/preference-training-jobs";
+  const headers = { authorization: bearer(keys.member) };
+  const { id } = (await server.ask({ method: "POST", url, headers, payload: pairs })).json<Job>();
+  await refuses(
+    server,
+    { ...body, training_data_url: `hone-job://${id}` },
+    { training_data_url: /is a preference job/ },
+  );
+  for (const missing of ["x", "019a0000-0000-7000-8000-000000000000"]) {
+    const answer = await post(server, { ...body, training_data_url: `hone-job://${missing}` });
+    assert.equal(answer.statusCode, 404, answer.body);
+  }
+  const asOther = async (at: string, payload: object) =>
+    server.ask({ method: "POST", url: at, headers: { authorization: bearer(keys.other) }, payload });
+  const model = { project: "p", name: "m", base_model: "tiny" };
+  const { id: otherId } = (await asOther("/v1/preview/models", model)).json<Job>();
+  const answer = await asOther(path, { ...body, model_id: otherId });
+  assert.equal(answer.statusCode, 404, "a job of another entity");
+});

@@ -1,6 +1,7 @@
 // Routes that create jobs for supervised fine-tuning and preference training. The routes for training jobs of any kind
 // do everything else with these jobs.
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { JobTask } from "../../../../base/domain/job.ts";
 import type { PackedLines } from "../../../wire/packed-lines.ts";
 import { preferenceJobForm, requirePairs } from "../../../wire/preferences/preference-job.ts";
 import { requireRates, supervisedJobForm } from "../../../wire/supervised/supervised-job.ts";
@@ -8,6 +9,7 @@ import { createdJobSchema } from "../../../wire/training-job.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
 import { modelCheck, submitJob, type SubmittedJob, submittedBefore } from "../submit-job.ts";
+import { earlierJobIn, readEarlierData } from "./earlier-data.ts";
 import type { FileReaders } from "./files.ts";
 import { readNamedFile } from "./named-file.ts";
 
@@ -24,6 +26,11 @@ export function supervisedJobRoutes(
       bodyLimit: dependencies.settings.trajectoryBodyBytes,
     },
   });
+  const earlierDataOf = (
+    id: string,
+    use: { readonly field: string; readonly task: JobTask },
+    request: FastifyRequest,
+  ) => readEarlierData(id, use, request, dependencies, readers.budget);
   const created = { answer: "The job's id.", json: createdJobSchema };
   on(
     "POST /v1/preview/sft-training-jobs",
@@ -34,13 +41,22 @@ export function supervisedJobRoutes(
       body: readers.bodies.form("supervised job", supervisedJobForm),
       ...created,
     },
-    ({ body, request }) =>
-      create({ ...body, task: { kind: "sft", config: body.config } }, request, dependencies, async (url) => {
-        const named = { url, field: "training_data_url", inline: "training_data" };
+    ({ body, request }) => {
+      const task = { kind: "sft", config: body.config } as const;
+      const field = "training_data_url";
+      return create({ ...body, task }, request, dependencies, async (url) => {
+        const earlierId = earlierJobIn(url);
+        if (earlierId !== null) {
+          const data = await earlierDataOf(earlierId, { field, task }, request);
+          requireRates(body.config, data.count);
+          return data.lines;
+        }
+        const named = { url, field, inline: "training_data" };
         const file = await readNamedFile("conversation file", named, request, dependencies, readers);
         requireRates(body.config, file.conversationCount);
         return file.lines;
-      }),
+      });
+    },
   );
   on(
     "POST /v1/preview/preference-training-jobs",
@@ -51,25 +67,25 @@ export function supervisedJobRoutes(
       body: readers.bodies.form("preference job", preferenceJobForm),
       ...created,
     },
-    ({ body, request }) =>
-      create(
-        { ...body, task: { kind: "preference", config: body.config } },
-        request,
-        dependencies,
-        async (url) => {
-          const named = { url, field: "file_id", inline: "pairs" };
-          const file = await readNamedFile("preference file", named, request, dependencies, readers);
-          requirePairs(body.config, file);
-          return file.lines;
-        },
-      ),
+    ({ body, request }) => {
+      const task = { kind: "preference", config: body.config } as const;
+      const field = "file_id";
+      return create({ ...body, task }, request, dependencies, async (url) => {
+        const earlierId = earlierJobIn(url);
+        if (earlierId !== null) return (await earlierDataOf(earlierId, { field, task }, request)).lines;
+        const named = { url, field, inline: "pairs" };
+        const file = await readNamedFile("preference file", named, request, dependencies, readers);
+        requirePairs(body.config, file);
+        return file.lines;
+      });
+    },
   );
 }
 
 /**
- * Creates the job. Its data is in the body, or in a file that the body names.
+ * Creates the job. Its data is in the body, in a file that the body names, or in an earlier job that the body names.
  *
- * @param linesOf reads the file at a URL
+ * @param linesOf reads the data at a URL
  */
 async function create(
   job: SubmittedJob & { readonly fileUrl: string | null },
