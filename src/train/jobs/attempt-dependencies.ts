@@ -2,6 +2,7 @@
 import type { Clock } from "../../base/domain/clock.ts";
 import type { JobRunner, JobStore } from "../../base/domain/job.ts";
 import type { ModelStore, ModelVersion } from "../../base/domain/model.ts";
+import type { TrainingSourceStore } from "../../base/domain/rewards/training-source.ts";
 import type { Logger } from "../../base/telemetry/logger.ts";
 import type { Tracing } from "../../base/telemetry/tracing.ts";
 import type { AttemptMetrics } from "./attempt-report.ts";
@@ -13,6 +14,8 @@ export interface AttemptDependencies {
     "find" | "findVersion" | "newestVersion" | "greatestStep" | "oldTrainerStates" | "dropTrainerStates"
   >;
   readonly runner: JobRunner;
+  /** Feedback from which jobs were created; absent if none are. */
+  readonly sources?: Pick<TrainingSourceStore, "list">;
   /**
    * Called before a new version becomes the newest of its model. Resolves once the engine can answer requests for the
    * version immediately. If it rejects, the version is stored anyway.

@@ -1,8 +1,7 @@
 // One attempt at a job. Runs the job for as long as this server owns it, stores the attempt's reports, and records the
 // outcome.
 import { assert } from "../../base/domain/assert.ts";
-import { newUuid } from "../../base/domain/random.ts";
-import type { JobAssignment, JobOutcome, JobSuccess, TrainingJob } from "../../base/domain/job.ts";
+import type { JobAssignment, JobOutcome, TrainingJob } from "../../base/domain/job.ts";
 import type { ModelVersion } from "../../base/domain/model.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import type { Logger } from "../../base/telemetry/logger.ts";
@@ -18,6 +17,7 @@ import {
   type Interruption,
   refusedStart,
 } from "./next-state.ts";
+import { successOf, withFeedbackReward } from "./job-success.ts";
 import { JobTrace } from "./job-trace.ts";
 import type { JobSettings } from "./settings.ts";
 
@@ -240,7 +240,8 @@ export class Attempt {
     switch (ending.kind) {
       case "succeed": {
         assert(assignment !== null, "what ran had an assignment");
-        const success = successOf(ending.outcome, assignment, { owner, at: now });
+        const outcome = await withFeedbackReward(ending.outcome, this.#job, this.#dependencies);
+        const success = successOf(outcome, assignment, { owner, at: now });
         await this.#prepare(success.version, assignment.model.baseModel);
         await jobs.succeed(id, success);
         return;
@@ -296,31 +297,4 @@ export class Attempt {
     const { jobs, owner } = this.#dependencies;
     return jobs.findRunning(this.#job.id, owner);
   }
-}
-
-function successOf(
-  outcome: JobOutcome,
-  { job, model, pins }: JobAssignment,
-  { owner, at }: Pick<JobSuccess, "owner" | "at">,
-): JobSuccess {
-  const { metrics, counts, comparison, adapterFolder, trainerState, base, adapterHash } = outcome;
-  if (comparison !== undefined) {
-    const data = { ...metrics, matrices: comparison.matrixCount, different: comparison.differentCount };
-    return { owner, at, counts, version: null, comparison, data };
-  }
-  const version = {
-    id: newUuid(),
-    modelId: model.id,
-    step: pins.resultStep,
-    adapterFolder,
-    trainerState,
-    jobId: job.id,
-    metrics,
-    isPinned: false,
-    base,
-    adapterHash,
-    copiedKind: null,
-    createdAt: at,
-  };
-  return { owner, at, counts, version, data: { ...metrics, step: pins.resultStep } };
 }

@@ -23,7 +23,7 @@ export type Training = Awaited<ReturnType<typeof buildTraining>>;
 
 export async function buildTraining(context: ServerContext, models: Models, start: Start) {
   const { settings, place, artifacts, folder, identity, server, version, tools } = context;
-  const { models: store, jobs, servers, completions, announcements } = context.database;
+  const { models: store, jobs, servers, completions, sources, announcements } = context.database;
   const { clock, logger } = tools;
   const { bases, uses, adapters, baseNames, directory, weightsOf, prepareVersion } = models;
   const { data: root, roles } = settings.server;
@@ -92,6 +92,7 @@ export async function buildTraining(context: ServerContext, models: Models, star
       jobs,
       models: store,
       runner,
+      sources,
       prepareVersion,
       onNewVersion: (modelId) => olderVersions.deleteOf(modelId),
       metrics: createAttemptMetrics(tools.metrics),
