@@ -1,6 +1,6 @@
 // The numbers of a chart as a table, for screen readers and for copying. Steps link to their details.
 import { shortNumber } from "../components/numbers.ts";
-import type { Curve, PointAddress } from "./curve.ts";
+import type { Curve, Point, PointAddress } from "./curve.ts";
 
 /** Maximum number of table rows. The newest are shown; the CSV file has all. */
 const rowsMax = 200;
@@ -16,7 +16,7 @@ export function ChartTable({
   const steps = [...new Set(lines.flatMap(({ points }) => points.map(({ step }) => step)))].sort(
     (a, b) => a - b,
   );
-  const valueAt = lines.map(({ points }) => new Map(points.map(({ step, value }) => [step, value])));
+  const pointAt = lines.map(({ points }) => new Map(points.map((point) => [point.step, point])));
   return (
     <details>
       <summary>{label} as numbers</summary>
@@ -38,9 +38,9 @@ export function ChartTable({
             <tr key={step}>
               <td class="number">{step}</td>
               {lines.map(({ name, colour }, index) => {
-                const value = valueAt[index]?.get(step);
-                const address = value === undefined ? null : addressOfPoint(colour, step, label);
-                const text = shortNumber(value ?? NaN);
+                const point = pointAt[index]?.get(step);
+                const address = point === undefined ? null : addressOfPoint(colour, step, label);
+                const text = point === undefined ? "–" : valueText(point);
                 return (
                   <td key={colour} class="number">
                     {address === null ? (
@@ -59,4 +59,11 @@ export function ChartTable({
       </table>
     </details>
   );
+}
+
+/** Returns the value of a point; for a mean of several runs, also their least and greatest value. */
+function valueText({ value, range }: Point): string {
+  const [least, greatest] = range ?? [value, value];
+  const text = shortNumber(value);
+  return least === greatest ? text : `${text} (${shortNumber(least)} to ${shortNumber(greatest)})`;
 }

@@ -11,6 +11,8 @@ export interface Point {
   /** Number of tokens trained on up to this point; null if unknown. */
   readonly tokens: number | null;
   readonly value: number;
+  /** Least and greatest value of the runs whose mean is the value; absent for a single run. */
+  readonly range?: readonly [least: number, greatest: number];
 }
 
 /** Values of one run, ordered by step. */

@@ -6,6 +6,8 @@ import { smoothed } from "./smooth.ts";
 export interface PlotSeries {
   readonly line: Line;
   readonly isFaint: boolean;
+  /** Edge of the band around a mean that the series is, as an index of the points' ranges; absent for a line. */
+  readonly edge?: 0 | 1;
   /** Number of lines that this line covers somewhere, one over the other; 0 if it covers none. */
   readonly layer: number;
   /** Value for each x; null where the line has none. */
@@ -47,7 +49,22 @@ export function plotData(
       values: columns[index] ?? [],
     }));
   };
-  return { xs, series: smoothing === 0 ? drawn(false) : [...drawn(true), ...drawn(false)] };
+  /** The edges of the bands. The greatest values of a band directly follow its least values. */
+  const edges = shown
+    .filter(({ points }) => points.some(({ range }) => range !== undefined))
+    .flatMap(({ line, points }) =>
+      ([0, 1] as const).map((edge): PlotSeries => {
+        const ends = points.map(({ range, value }) => range?.[edge] ?? value);
+        const isShown = (end: number): boolean => !isLog || end > 0;
+        const values = column(points, smoothed(ends, smoothing)).map((end) =>
+          end !== null && isShown(end) ? end : null,
+        );
+        return { line, isFaint: true, edge, layer: 0, values };
+      }),
+    );
+  // The range of the runs says more than a faint line of raw means.
+  const faint = smoothing === 0 || edges.length > 0 ? [] : drawn(true);
+  return { xs, series: [...edges, ...faint, ...drawn(false)] };
 }
 
 /** Returns the number of lines under each line. A line covers earlier lines with which it shares a segment. */
@@ -95,7 +112,8 @@ export function nearestLine(
   topOf: (value: number) => number,
 ): Line | null {
   let nearest: { readonly line: Line; readonly distance: number } | null = null;
-  for (const { line, values } of series) {
+  for (const { line, values, edge } of series) {
+    if (edge !== undefined) continue;
     const value = values[index] ?? null;
     const distance = value === null ? Infinity : Math.abs(topOf(value) - top);
     if (distance < (nearest?.distance ?? Infinity)) nearest = { line, distance };
@@ -122,10 +140,13 @@ export function curveCsv({ label, lines }: Curve): string {
     typeof value === "string" && /[",\n]/.test(value)
       ? `"${value.replaceAll('"', '""')}"`
       : String(value ?? "");
+  const hasRanges = lines.some(({ points }) => points.some(({ range }) => range !== undefined));
   const rows = lines.flatMap(({ name, points }) =>
-    points.map(({ step, time, tokens, value }) => [name, step, time, tokens, value]),
+    points.map(({ step, time, tokens, value, range }) => [
+      ...[name, step, time, tokens, value],
+      ...(hasRanges ? (range ?? [null, null]) : []),
+    ]),
   );
-  return [["run", "step", "seconds", "tokens", label], ...rows]
-    .map((row) => `${row.map(cell).join(",")}\n`)
-    .join("");
+  const head = ["run", "step", "seconds", "tokens", label, ...(hasRanges ? ["least", "greatest"] : [])];
+  return [head, ...rows].map((row) => `${row.map(cell).join(",")}\n`).join("");
 }

@@ -2,7 +2,7 @@
 import type uPlot from "uplot";
 import { durationText, shortNumber } from "../components/numbers.ts";
 import { tickTexts, unitTexts } from "./axis-ticks.ts";
-import { type Axis, colourCount } from "./curve.ts";
+import { type Axis, colourCount, type Line } from "./curve.ts";
 import { paddedRange, type PlotData } from "./plot-data.ts";
 
 export const plotHeight = 190;
@@ -48,6 +48,7 @@ export function plotOptions(
 ): uPlot.Options {
   const style = getComputedStyle(element);
   const grid = { stroke: style.getPropertyValue("--line"), width: 1 };
+  const colourOf = ({ colour }: Line): string => style.getPropertyValue(`--run-${colour % colourCount}`);
   const layers = Math.max(0, ...series.map(({ layer }) => layer)) + 1;
   const axes: uPlot.Axis = { stroke: style.getPropertyValue("--muted"), grid, ticks: grid };
   return {
@@ -91,15 +92,24 @@ export function plotOptions(
     ],
     series: [
       {},
-      ...series.map(({ line, isFaint, layer }) => ({
-        stroke: style.getPropertyValue(`--run-${line.colour % colourCount}`),
-        width: isFaint ? 1 : 2,
-        ...dashOf(layer, layers),
-        alpha: isFaint ? 0.35 : 1,
-        spanGaps: true,
-        points: { show: ({ data: [xs] }: uPlot) => !isFaint && xs.length < dotsMax, size: 6 },
-      })),
+      ...series.map(({ line, isFaint, layer, edge }) =>
+        edge !== undefined
+          ? { width: 0, spanGaps: true, points: { show: false } }
+          : {
+              stroke: colourOf(line),
+              width: isFaint ? 1 : 2,
+              ...dashOf(layer, layers),
+              alpha: isFaint ? 0.35 : 1,
+              spanGaps: true,
+              points: { show: ({ data: [xs] }: uPlot) => !isFaint && xs.length < dotsMax, size: 6 },
+            },
+      ),
     ],
+    bands: series.flatMap(({ line, edge }, index) =>
+      edge === 1
+        ? [{ series: [index + 1, index], fill: `color-mix(in srgb, ${colourOf(line)} 18%, transparent)` }]
+        : [],
+    ),
     hooks: {
       setCursor: [({ cursor: { idx } }) => onPoint(idx ?? null)],
       setSelect: [

@@ -28,7 +28,7 @@ export function Plot({
   const latest = useRef({ data, onPick, onReset, ...actions });
   latest.current = { data, onPick, onReset, ...actions };
   const shape = data.series
-    .map(({ line, isFaint, layer }) => `${line.colour}${isFaint ? "-" : "+"}${layer}`)
+    .map(({ line, isFaint, layer, edge }) => `${line.colour}${isFaint ? "-" : "+"}${layer}${edge ?? ""}`)
     .join();
   const structure = [theme.value, shape, axis, isLog, zoom?.[0], zoom?.[1]];
   // A new theme needs a new chart, because a canvas reads its colours only when it is created.

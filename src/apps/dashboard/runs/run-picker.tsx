@@ -1,59 +1,69 @@
 // Adds a run to the view Runs.
 import type { Hone } from "../../client/hone.ts";
+import { Failure } from "../components/forms/failure.tsx";
+import { ModelField } from "../components/forms/model-field.tsx";
+import { modelNamed } from "../components/forms/model-named.ts";
+import { useAction } from "../components/forms/use-action.ts";
 import { shortId } from "../components/short-id.ts";
 import { useLoaded } from "../use-loaded.ts";
 import type { RunKind } from "./load-run.ts";
 
-/** Number of the newest models or jobs that are offered. */
+/** Number of the newest jobs that are offered. */
 const offeredCount = 100;
 
-export function RunPicker({
-  hone,
-  kind,
-  ids,
-  isFull,
-  onAdd,
-}: {
+interface PickerProperties {
   readonly hone: Hone;
-  readonly kind: RunKind;
   /** Runs that are shown already. */
   readonly ids: readonly string[];
   readonly isFull: boolean;
   readonly onAdd: (id: string) => void;
-}) {
-  const offered = useLoaded((signal) => offers(hone, kind, signal), [hone, kind]);
+}
+
+export function RunPicker({ kind, ...properties }: PickerProperties & { readonly kind: RunKind }) {
+  return kind === "jobs" ? <JobPicker {...properties} /> : <ModelPicker {...properties} />;
+}
+
+function ModelPicker({ hone, ids, isFull, onAdd }: PickerProperties) {
+  const { failure, run } = useAction();
+  const add = async (name: string): Promise<void> => {
+    const { id } = await modelNamed(hone, name);
+    if (!ids.includes(id)) onAdd(id);
+  };
+  return (
+    <>
+      <ModelField
+        key={ids.join()}
+        hone={hone}
+        label="Add a model"
+        isOff={isFull}
+        onChoose={(name) => name !== "" && run(() => add(name))}
+      />
+      <Failure of={failure} />
+    </>
+  );
+}
+
+function JobPicker({ hone, ids, isFull, onAdd }: PickerProperties) {
+  const offered = useLoaded(
+    async (signal) => (await hone.jobs.list({ limit: offeredCount }, { signal }).first()).data,
+    [hone],
+  );
   const choices = (offered.value ?? []).filter(({ id }) => !ids.includes(id));
   return (
     <label>
-      Add a {kind === "jobs" ? "job" : "model"}
+      Add a job
       <select
         value=""
         disabled={isFull || choices.length === 0}
         onChange={(event) => onAdd(event.currentTarget.value)}
       >
         <option value="">{choices.length === 0 ? "no others" : "choose …"}</option>
-        {choices.map(({ id, name }) => (
+        {choices.map(({ id, model, kind, state }) => (
           <option key={id} value={id}>
-            {name}
+            {model ?? "deleted model"} · {kind} {shortId(id)} · {state}
           </option>
         ))}
       </select>
     </label>
   );
-}
-
-async function offers(
-  hone: Hone,
-  kind: RunKind,
-  signal: AbortSignal,
-): Promise<readonly { readonly id: string; readonly name: string }[]> {
-  if (kind === "models") {
-    const page = await hone.models.list({ limit: offeredCount, order: "desc" }, { signal }).first();
-    return page.data.map(({ id, project, name }) => ({ id, name: `${project}/${name}` }));
-  }
-  const page = await hone.jobs.list({ limit: offeredCount }, { signal }).first();
-  return page.data.map(({ id, model, state, kind: trains }) => ({
-    id,
-    name: `${model ?? "deleted model"} · ${trains} ${shortId(id)} · ${state}`,
-  }));
 }
