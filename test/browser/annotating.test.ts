@@ -72,7 +72,7 @@ test(
     await page.getByText("was not recorded by this server").waitFor();
     await page.getByText("2 of 3, 1 skipped").waitFor();
     // Leaving the queue releases the leased item.
-    await page.getByRole("link", { name: "All queues" }).click();
+    await page.getByRole("navigation", { name: "Breadcrumb" }).getByRole("link", { name: "Queues" }).click();
     await page.getByRole("row", { name: /^tone/ }).getByRole("link", { name: "3", exact: true }).click();
     const items = page.getByRole("region", { name: "Items" }).last();
     await items.getByText('tone: "rude"').waitFor();
@@ -84,7 +84,7 @@ test(
     await page.getByText("Where is Rome?").waitFor();
     await page.keyboard.press("s");
     await page.getByText("was not recorded by this server").waitFor();
-    await page.getByRole("link", { name: "All queues" }).click();
+    await page.getByRole("navigation", { name: "Breadcrumb" }).getByRole("link", { name: "Queues" }).click();
     await page.getByRole("link", { name: "tone", exact: true }).waitFor();
     const said = (await hone.feedback.query({ project_id }).all()).map((row) => [
       row["feedback_type"],
@@ -146,9 +146,10 @@ test(
     await page.getByLabel("Name", { exact: true }).fill("agent");
     await page.getByRole("button", { name: "Create" }).click();
     page.once("dialog", (dialog) => void dialog.accept());
+    await page.getByRole("link", { name: "Learning" }).click();
     await page.getByRole("button", { name: "Turn on" }).click();
     await page.getByText(/^On; /).waitFor();
-    const modelId = new URL(page.url()).hash.split("/").at(-1) ?? "";
+    const modelId = new URL(page.url()).hash.split("/").at(-2) ?? "";
     const hone = new Hone({ baseUrl: ofPage().url, apiKey: ofPage().apiKey });
     const messages = [{ role: "user", content: "Where is Oslo?" }];
     await hone.chat.create({ model: modelId, max_tokens: 4, messages });
@@ -161,7 +162,7 @@ test(
     await page.getByRole("textbox", { name: "Choices" }).fill("kind, rude");
     assert.deepEqual(await seriousFaults(page), []);
     await page.getByRole("button", { name: "Create" }).click();
-    await page.getByLabel("Add the recorded answers of").selectOption(modelId);
+    await page.getByLabel("Add the recorded answers of").fill("new/agent");
     await page.getByRole("button", { name: "Add", exact: true }).click();
     await page.getByText("1 added").waitFor();
     await page.getByRole("link", { name: "Annotate" }).click();
@@ -174,7 +175,7 @@ test(
     await page.getByText("This reward does not read 1 record of the project: annotation.tone (1).").waitFor();
     await page.goto(finished);
     await page.getByRole("link", { name: "Train on the answers with a reward rule" }).click();
-    await page.getByLabel("Model to train").selectOption(modelId);
+    await page.getByLabel("Model to train").fill("new/agent");
     assert.deepEqual(await seriousFaults(page), []);
     await page.getByRole("button", { name: "Create" }).click();
     await page.getByRole("heading", { name: "Data of the job" }).waitFor();

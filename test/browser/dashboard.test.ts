@@ -57,7 +57,7 @@ test("a preference job shows its number of trained pairs and their growing margi
   assert.equal(await page.getByText("groups", { exact: true }).count(), 0);
   for (const curve of ["rewards/margins", "rewards/accuracies", "loss"])
     await page.getByText(`${curve} as numbers`).waitFor();
-  await page.getByRole("link", { name: "Jobs", exact: true }).click();
+  await page.getByRole("navigation", { name: "Breadcrumb" }).getByRole("link", { name: "Jobs" }).click();
   await page.getByRole("cell", { name: "4 pairs" }).waitFor();
   await close();
 });

@@ -64,12 +64,14 @@ async function viewsOf(server: RunningServer): Promise<readonly string[]> {
     "",
     "models",
     `models/${modelId}`,
+    `models/${modelId}/jobs`,
+    `models/${modelId}/learning`,
     `evaluation/${modelId}?split=val`,
     "jobs",
     `jobs/${jobId}`,
     `jobs/${jobId}/groups`,
     `runs?ids=${modelId}`,
-    `runs?of=jobs&ids=${jobId}`,
+    `runs?of=jobs&ids=${jobId}&group=batch_size`,
     "train",
     `train?job=${jobId}`,
     `train?feedback=${modelId}`,
@@ -78,7 +80,7 @@ async function viewsOf(server: RunningServer): Promise<readonly string[]> {
     `trajectories/${modelId}/9`,
     `traces?project=${project}`,
     `traces/t?project=${project}`,
-    "conversations",
+    `conversations?model=${modelId}`,
     `conversations/${requestId}?project=${project}`,
     `feedback?project=${project}`,
     `queues?project=${project}`,
@@ -113,12 +115,17 @@ test(
       ["dark", 390],
     ] as const) {
       const { page, close } = await openPage(server, { colorScheme, width });
+      const refused: string[] = [];
+      page.on("response", (answer) => {
+        if (answer.status() >= 400) refused.push(`${answer.status()} ${answer.url()}`);
+      });
       for (const view of views) {
         await open(page, view);
         assert.equal(await page.getByRole("alert").count(), 0, `${view} shows an error`);
         assert.deepEqual(await allFaults(page), [], `${colorScheme}, ${width}, ${view}`);
         const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
         assert.equal(overflow, 0, `${view} fits a width of ${width}`);
+        assert.deepEqual(refused, [], `${view} sends only requests that the server accepts`);
       }
       await open(page, "conversations");
       const direction = await page.evaluate(

@@ -232,7 +232,10 @@ test("recorded chats can be listed, filtered, read with their tokens, and judged
   assert.deepEqual(await seriousFaults(page), []);
   const [newest] = await hone.recordings.list({ feedback: "any" }).all();
   assert.equal(newest?.prompt, "Second question");
-  await page.getByRole("link", { name: "All conversations" }).click();
+  await page
+    .getByRole("navigation", { name: "Breadcrumb" })
+    .getByRole("link", { name: "Conversations" })
+    .click();
   await page.getByRole("combobox", { name: "Feedback" }).selectOption("none");
   await page.getByRole("cell", { name: "First question" }).waitFor();
   await page.getByRole("cell", { name: "Second question" }).waitFor({ state: "detached" });

@@ -47,10 +47,13 @@ test(
     for (const id of trained) await finish(server, id);
 
     const { page, close } = await openPage(server, { at: `#/models/${ids[0]}` });
-    await page.getByRole("link", { name: "Overlay with others" }).click();
-    const add = page.getByRole("combobox", { name: "Add a model" });
-    for (const name of ["p/fast", "p/stalled"]) await add.selectOption({ label: name });
-    await page.getByRole("list", { name: "Runs" }).getByRole("link", { name: "stalled" }).waitFor();
+    await page.locator("summary", { hasText: "Compare" }).click();
+    await page.getByRole("link", { name: "Curves with other models" }).click();
+    for (const name of ["fast", "stalled"]) {
+      await page.getByRole("combobox", { name: "Add a model" }).fill(`p/${name}`);
+      await page.keyboard.press("Tab");
+      await page.getByRole("list", { name: "Runs" }).getByRole("link", { name }).waitFor();
+    }
     const settings = page.getByRole("region", { name: "Settings that differ" });
     await settings.getByRole("row", { name: /^learning_rate 0.0001 0.001 0.0001$/ }).waitFor();
     await settings.getByRole("row", { name: /^groups 1 of 1 1 of 1 1 of 3$/ }).waitFor();
@@ -66,7 +69,18 @@ test(
     await page.getByText("answers of earlier versions, normally of version 0").waitFor();
     await page.goBack();
 
-    await page.getByText("data/reward as numbers").click();
+    const group = page.getByRole("combobox", { name: "Group by" });
+    await group.selectOption("learning_rate");
+    await page
+      .getByRole("list", { name: "learning_rate 0.0001" })
+      .getByRole("link", { name: "stalled" })
+      .waitFor();
+    assert.match(page.url(), /group=learning_rate/);
+    const table = page.locator("figure").filter({ hasText: "data/reward as numbers" });
+    await table.getByText("data/reward as numbers").click();
+    await table.getByRole("cell", { name: "1.333 (1.167 to 1.5)" }).waitFor();
+    assert.deepEqual(await seriousFaults(page), []);
+    await group.selectOption("");
     await page.getByRole("link", { name: "1.167, details of stalled at step 1" }).click();
     await page.getByText("Most groups have equal rewards.").waitFor();
     await page.getByText("8 trajectories in 2 groups: all rewards of the group are equal").waitFor();

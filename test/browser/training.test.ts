@@ -14,6 +14,7 @@ test("a user uploads conversations, sees rows and tokens, and starts the job", i
   const hone = new Hone({ baseUrl: server.url, apiKey: server.apiKey });
   const modelId = await registerModel(server, "uploaded");
   const { page, close } = await openPage(server, { at: `#/models/${modelId}` });
+  await page.locator("summary", { hasText: "Train" }).click();
   await page.getByRole("link", { name: "Train on a file" }).click();
   const conversation = (answer: string) =>
     JSON.stringify({
@@ -46,6 +47,16 @@ test("a user uploads conversations, sees rows and tokens, and starts the job", i
     ["sft", ["learning_rate", "epochs"], 2, 3],
   );
   assert.deepEqual(await hone.files.list().all(), []);
+  await page.getByRole("link", { name: "Train again with other settings" }).click();
+  assert.equal(await page.getByLabel("Learning rate").inputValue(), "0.002");
+  await page.getByLabel("Learning rate").fill("0.004");
+  await page.getByRole("button", { name: "Start the job" }).click();
+  await page.getByRole("heading", { name: /^Job / }).waitFor();
+  const [again] = await hone.jobs.list({ model_id: modelId }).all();
+  assert.deepEqual(
+    [again?.kind, again?.config?.learning_rate, again?.config?.epochs, again?.config_changed],
+    ["sft", 0.004, 2, ["learning_rate", "epochs"]],
+  );
   await close();
 });
 
@@ -94,6 +105,7 @@ test(
     });
 
     const { page, close } = await openPage(server, { at: `#/models/${modelId}` });
+    await page.locator("summary", { hasText: "Train" }).click();
     await page.getByRole("link", { name: "Train on feedback" }).click();
     await page.getByText("No prompt has answers with different rewards yet.").waitFor();
     assert.equal(await page.getByRole("button", { name: "Start the job" }).isDisabled(), true);

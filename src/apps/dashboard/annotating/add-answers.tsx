@@ -3,8 +3,10 @@ import { useState } from "preact/hooks";
 import type { Hone } from "../../client/hone.ts";
 import { Failure } from "../components/forms/failure.tsx";
 import { textIn } from "../components/forms/form-values.ts";
-import { ProjectModels } from "../components/forms/project-models.tsx";
+import { ModelField } from "../components/forms/model-field.tsx";
+import { modelNamed } from "../components/forms/model-named.ts";
 import { useAction } from "../components/forms/use-action.ts";
+import { may } from "../session.ts";
 
 export function AddAnswers({
   hone,
@@ -17,8 +19,10 @@ export function AddAnswers({
 }) {
   const { isBusy, failure, run } = useAction();
   const [done, setDone] = useState("");
-  const add = async (model_id: string): Promise<void> => {
+  if (!may("judge")) return null;
+  const add = async (name: string): Promise<void> => {
     setDone("");
+    const { id: model_id } = await modelNamed(hone, name);
     const { added_count: count, duplicates } = await hone.queues.add(queue, { completions: { model_id } });
     setDone(addedText(count, duplicates));
     onAdded();
@@ -33,13 +37,7 @@ export function AddAnswers({
           run(() => add(model));
         }}
       >
-        <ProjectModels
-          hone={hone}
-          project={queue.project_id}
-          label="Add the recorded answers of"
-          none="choose a model …"
-          isRequired
-        />
+        <ModelField hone={hone} project={queue.project_id} label="Add the recorded answers of" isRequired />
         <button type="submit" disabled={isBusy}>
           Add
         </button>

@@ -36,11 +36,15 @@ export function Annotate({ hone, queueId }: { readonly hone: Hone; readonly queu
   const run = state === null ? runLater : runShown(runLater, state);
   useShortcuts(state === null ? [] : keysOf(state, run), [state]);
   return (
-    <View title={state?.queue.name ?? "Annotation queue"}>
-      <nav class="links" aria-label="Annotation queues">
-        <a href={addressOf("queues", [], { project, as })}>All queues</a>
-        <a href={addressOf("queues", [queueId, "items"], { project, as })}>Items</a>
-      </nav>
+    <View
+      title={state?.queue.name ?? "Annotation queue"}
+      path={[["Queues", addressOf("queues", [], { project, as })]]}
+      actions={
+        <a class="button" href={addressOf("queues", [queueId, "items"], { project, as })}>
+          Items
+        </a>
+      }
+    >
       <Failure of={failure} />
       {state === null ? (
         failure === null && <p class="muted">Loading …</p>

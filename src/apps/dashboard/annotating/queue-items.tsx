@@ -49,9 +49,18 @@ export function QueueItems({ hone, queueId }: { readonly hone: Hone; readonly qu
   const items = (more: Readonly<Record<string, string>>): string =>
     addressOf("queues", [queueId, "items"], { project, as, after, ...more });
   return (
-    <View title={`Items of ${queue.value?.name ?? "the queue"}`}>
-      <nav class="links" aria-label="Annotation queue">
-        {may("judge") && <a href={addressOf("queues", [queueId], { project, as })}>Annotate</a>}
+    <View
+      title={`Items of ${queue.value?.name ?? "the queue"}`}
+      path={[["Queues", addressOf("queues", [], { project, as })]]}
+      actions={
+        may("judge") && (
+          <a class="button primary" href={addressOf("queues", [queueId], { project, as })}>
+            Annotate
+          </a>
+        )
+      }
+    >
+      <p class="links">
         {isReview ? (
           <a href={items({})}>Show only my answers</a>
         ) : (
@@ -59,8 +68,7 @@ export function QueueItems({ hone, queueId }: { readonly hone: Hone; readonly qu
             Review everybody's answers
           </a>
         )}
-        <a href={addressOf("queues", [], { project, as })}>All queues</a>
-      </nav>
+      </p>
       <AddAnswers hone={hone} queue={name} onAdded={loaded.reload} />
       <Failure of={failure} />
       {isReview && queue.value !== null && <Agreement hone={hone} queue={queue.value} />}

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { chatSettings, offeredNames, putChatSettings, usualModel } from "./chat-settings.ts";
+import { chatSettings, putChatSettings, usualModel } from "./chat-settings.ts";
 
 test("reads back the settings that were written", () => {
   const settings = {
@@ -24,15 +24,13 @@ test("uses the given model if the address names none, and the two models of olde
   assert.equal(chatSettings(new URLSearchParams("m=1&m=2&m=3&m=4&m=5"), "tiny").models.length, 4);
 });
 
-test("of 10,000 models, a field offers the newest hundred with the typed text", () => {
-  const served = Array.from({ length: 10_000 }, (_, index) => `p/model-${index}`);
-  assert.equal(offeredNames(served, "").length, 100);
-  assert.deepEqual(offeredNames(served, "model-999").at(-1), "p/model-9999");
-  assert.deepEqual(offeredNames(served, "model-1234"), ["p/model-1234"]);
-});
-
-test("asks the newest model by its name without a version", () => {
-  assert.equal(usualModel(["tiny", "e/p/a", "e/p/a:step1", "e/p/a:step2"]), "e/p/a");
-  assert.equal(usualModel(["tiny"]), "tiny");
+test("asks the newest trained model, which comes after the base models", () => {
+  const served = [
+    { id: "tiny", parent: null },
+    { id: "e/p/new", parent: "tiny" },
+    { id: "e/p/old", parent: "tiny" },
+  ];
+  assert.equal(usualModel(served), "e/p/new");
+  assert.equal(usualModel(served.slice(0, 1)), "tiny");
   assert.equal(usualModel([]), "");
 });

@@ -1,4 +1,5 @@
 // Settings of a chat, which are part of the page's address: the models that answer, and what each request contains.
+import type { ServedModel } from "../../client/api.ts";
 
 export interface ChatSettings {
   /** Names of the models that answer, each in its own column. */
@@ -57,18 +58,7 @@ export function putChatSettings(query: URLSearchParams, settings: ChatSettings):
   if (settings.showsTokens) query.set("tokens", "1");
 }
 
-/**
- * Returns the model that a new chat asks: the newest served model, without its version, so that the newest version
- * answers. Empty if there is none.
- */
-export function usualModel(served: readonly string[]): string {
-  return (served.at(-1) ?? "").replace(/:step\d+$/, "");
-}
-
-/** Maximum number of model names that a field offers; thousands would block the browser for seconds. */
-const offeredMax = 100;
-
-/** Returns the newest names that contain the typed text. */
-export function offeredNames(served: readonly string[], typed: string): readonly string[] {
-  return served.filter((name) => name.includes(typed)).slice(-offeredMax);
+/** Returns the model that a new chat asks: the newest trained model, or else the first base model. */
+export function usualModel(served: readonly Pick<ServedModel, "id" | "parent">[]): string {
+  return (served.find(({ parent }) => parent !== null) ?? served[0])?.id ?? "";
 }

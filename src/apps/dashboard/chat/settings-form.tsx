@@ -1,16 +1,17 @@
 // Settings of a chat: models, system prompt, sampling, tools and JSON Schema. Each change is written to the page's
 // address immediately.
 import { useState } from "preact/hooks";
-import { type ChatSettings, modelsMax, offeredNames, type TextSetting } from "./chat-settings.ts";
+import type { Hone } from "../../client/hone.ts";
+import { useLoaded } from "../use-loaded.ts";
+import { type ChatSettings, modelsMax, type TextSetting } from "./chat-settings.ts";
 
 export function SettingsForm({
+  hone,
   settings,
-  served,
   onChange,
 }: {
+  readonly hone: Hone;
   readonly settings: ChatSettings;
-  /** Names of the models that the server offers. */
-  readonly served: readonly string[];
   readonly onChange: (change: Partial<ChatSettings>) => void;
 }) {
   const { models, showsTokens } = settings;
@@ -22,6 +23,11 @@ export function SettingsForm({
   });
   /** Text of the model field that the user is editing, until the field's change event. */
   const [typed, setTyped] = useState<{ readonly index: number; readonly text: string } | null>(null);
+  const sought = typed?.text ?? "";
+  const offered = useLoaded(
+    async (signal) => (await hone.served.find(sought, { signal })).map(({ id }) => id),
+    [hone, sought],
+  );
   const setModel = (index: number, name: string): void => {
     setTyped(null);
     onChange({ models: models.map((one, place) => (place === index ? name : one)) });
@@ -29,7 +35,7 @@ export function SettingsForm({
   return (
     <form class="ask" aria-label="Settings" onSubmit={(event) => event.preventDefault()}>
       <datalist id="served">
-        {offeredNames(served, typed?.text ?? "").map((name) => (
+        {(offered.value ?? []).map((name) => (
           <option key={name} value={name} />
         ))}
       </datalist>
@@ -47,7 +53,7 @@ export function SettingsForm({
           </label>
         ))}
         {models.length < modelsMax && (
-          <button type="button" onClick={() => onChange({ models: [...models, served[0] ?? ""] })}>
+          <button type="button" onClick={() => onChange({ models: [...models, offered.value?.[0] ?? ""] })}>
             Add a model
           </button>
         )}

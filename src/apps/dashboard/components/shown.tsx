@@ -10,12 +10,15 @@ export { When } from "./times/when.tsx";
 /** A view with a title. The title receives the focus when the view opens, so that a screen reader announces it. */
 export function View({
   title,
+  path,
   state,
   lead,
   actions,
   children,
 }: {
   readonly title: string;
+  /** Views above this one, the outermost first. */
+  readonly path?: Path;
   /** State of the view's subject, shown next to the title. */
   readonly state?: ComponentChildren;
   /** One sentence about the view, below the title. */
@@ -32,6 +35,7 @@ export function View({
   }, [title]);
   return (
     <>
+      {path !== undefined && <Breadcrumb path={path} />}
       <div class="view-head">
         <h1 tabIndex={-1} ref={heading} dir="auto">
           {title}
@@ -42,6 +46,23 @@ export function View({
       </div>
       {children}
     </>
+  );
+}
+
+/** Titles of views, each with the view's address. */
+export type Path = readonly (readonly [title: string, address: string])[];
+
+function Breadcrumb({ path }: { readonly path: Path }) {
+  return (
+    <nav class="crumbs" aria-label="Breadcrumb">
+      <ol>
+        {path.map(([title, address]) => (
+          <li key={address}>
+            <a href={address}>{title}</a>
+          </li>
+        ))}
+      </ol>
+    </nav>
   );
 }
 

@@ -37,7 +37,7 @@ function Panel({ hone, subject, isElsewhere = () => false, hasKeys = true, label
   const owner = session.value?.key.owner;
   const isOwn = (record: FeedbackRecord): boolean => record.vendor_user_id === owner;
   const given = (emoji: string) => records.find((record) => isOwn(record) && isReaction(record, emoji));
-  const canJudge = may("judge");
+  const { canJudge } = feedback;
   const react = (emoji: string): void =>
     feedback.react(emoji, (record) => isOwn(record) && !isElsewhere(record));
   // Shortcuts are registered only once, so they call the function of the latest rendering through this ref.

@@ -3,6 +3,7 @@ import { useCallback, useRef, useState } from "preact/hooks";
 import type { FeedbackRecord } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { messageOf } from "../components/errors/error-text.ts";
+import { may } from "../session.ts";
 import { useLoaded } from "../use-loaded.ts";
 import { type Given, reaction, reactionChange } from "./records.ts";
 import type { Subject } from "./references.ts";
@@ -12,6 +13,8 @@ export interface FeedbackOn {
   readonly records: readonly FeedbackRecord[];
   readonly hasMore: boolean;
   readonly isLoaded: boolean;
+  /** True if the key may give and remove feedback. */
+  readonly canJudge: boolean;
   /** Message of the last error; null if there is none. */
   readonly failure: string | null;
   readonly give: (given: Given, onDone?: () => void) => void;
@@ -52,6 +55,7 @@ export function useFeedback(hone: Hone, { projectId, reference }: Subject): Feed
     records: loaded.value?.data ?? [],
     hasMore: loaded.value?.has_more ?? false,
     isLoaded: loaded.value !== null,
+    canJudge: may("judge"),
     failure: failure ?? loaded.failure,
     give: (given, onDone) =>
       change(() => hone.feedback.create({ project_id: projectId, weave_ref: reference, ...given }), onDone),

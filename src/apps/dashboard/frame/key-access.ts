@@ -53,7 +53,7 @@ const actions = {
   readFeedback: readingAnswers,
   /** Creates, changes and deletes webhooks. */
   manageWebhooks: { scopes: [], isWholeEntitys: true },
-  /** Loads and unloads base models. */
+  /** Manages keys, and loads and unloads base models. */
   administer: { scopes: [], isWholeEntitys: true, isAdmins: true },
 } as const satisfies Record<string, Need>;
 export type Action = keyof typeof actions;

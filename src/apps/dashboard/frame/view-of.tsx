@@ -63,7 +63,11 @@ function openView({ view, parts: [id, number], query }: Place, { hone, key }: Se
     case "":
       return <Overview hone={hone} ownKey={key} />;
     case "models":
-      return id === undefined ? <Models hone={hone} /> : <ModelView key={id} hone={hone} id={id} />;
+      return id === undefined ? (
+        <Models hone={hone} />
+      ) : (
+        <ModelView key={id} hone={hone} id={id} tab={number} />
+      );
     case "evaluation":
       return id === undefined ? <Models hone={hone} /> : <EvaluationView key={id} hone={hone} modelId={id} />;
     case "jobs":

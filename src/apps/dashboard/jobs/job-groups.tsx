@@ -23,11 +23,13 @@ interface JobData {
 export function JobGroups({ hone, id }: { readonly hone: Hone; readonly id: string }) {
   const loaded = useLoaded((signal) => loadGroups(hone, id, signal), [hone, id]);
   return (
-    <View title={loaded.value === null ? `Groups of job ${shortId(id)}` : groupsTitle(loaded.value)}>
-      <p class="links">
-        <a href={addressOf("jobs", [id])}>Job</a>
-        {loaded.value !== null && <a href={addressOf("models", [loaded.value.job.model_id])}>Model</a>}
-      </p>
+    <View
+      title={loaded.value === null ? `Groups of job ${shortId(id)}` : groupsTitle(loaded.value)}
+      path={[
+        ["Jobs", addressOf("jobs")],
+        [`Job ${shortId(id)}`, addressOf("jobs", [id])],
+      ]}
+    >
       <Shown loaded={loaded}>{(data) => <Groups {...data} />}</Shown>
     </View>
   );

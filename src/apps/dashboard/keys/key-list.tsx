@@ -9,6 +9,7 @@ import { shortId } from "../components/short-id.ts";
 import { State, When } from "../components/shown.tsx";
 import { useAction } from "../components/forms/use-action.ts";
 import { addressOf, place } from "../router.ts";
+import { may } from "../session.ts";
 import { useLoaded } from "../use-loaded.ts";
 import { ChangeKey } from "./change-key.tsx";
 import { NewKey } from "./new-key.tsx";
@@ -38,9 +39,11 @@ export function KeyList({ hone }: { readonly hone: Hone }) {
     <section>
       <div class="section-head">
         <h2>Keys</h2>
-        <button type="button" class="primary" onClick={() => setOpen("new")}>
-          <Icon of="plus" /> New key
-        </button>
+        {may("administer") && (
+          <button type="button" class="primary" onClick={() => setOpen("new")}>
+            <Icon of="plus" /> New key
+          </button>
+        )}
       </div>
       <PagedTable
         loaded={loaded}
@@ -96,7 +99,7 @@ function KeyActions({
   readonly onChange: () => void;
 }) {
   const { isBusy, failure, run } = useAction();
-  if (subject.revoked_at !== null) return null;
+  if (subject.revoked_at !== null || !may("administer")) return null;
   const title = subject.name ?? shortId(subject.id);
   const rotate = async (): Promise<void> => {
     if (!confirm(`Give ${title} a new secret? The old secret stays valid for one day.`)) return;

@@ -19,7 +19,7 @@ export function NewKey({
   const create = async (form: HTMLFormElement): Promise<void> =>
     onMade((await hone.keys.create(keyIn(form))).key);
   return (
-    <FormDialog title="New key" onSubmit={create} onClose={onClose}>
+    <FormDialog title="New key" needs="administer" onSubmit={create} onClose={onClose}>
       <label>
         Name
         <input name="name" required maxLength={128} placeholder="nightly evaluation" />

@@ -1,15 +1,15 @@
 // Panel of a model's view: whether the model learns while it is used, and its newest learning cycles.
-import type { Learning, LearningCycle } from "../../client/api.ts";
+import type { Learning, LearningCycle, ModelObject } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
-import { HoneError } from "../../client/hone-error.ts";
 import { Shown, When, WideTable } from "../components/shown.tsx";
 import { useLoaded } from "../use-loaded.ts";
 import { LearningSwitch } from "./learning-switch.tsx";
 
 const everyMs = 10_000;
 
-export function LearningPanel({ hone, id }: { readonly hone: Hone; readonly id: string }) {
-  const loaded = useLoaded((signal) => stateOf(hone, id, signal), [hone, id], everyMs);
+export function LearningPanel({ hone, model }: { readonly hone: Hone; readonly model: ModelObject }) {
+  const { id } = model;
+  const loaded = useLoaded((signal) => stateOf(hone, model, signal), [hone, model], everyMs);
   return (
     <section aria-labelledby="learning">
       <h2 id="learning">Learning while it is used</h2>
@@ -33,13 +33,18 @@ interface State {
   readonly cycles: readonly LearningCycle[];
 }
 
-async function stateOf(hone: Hone, id: string, signal: AbortSignal): Promise<State> {
-  const learning = await hone.learning.get(id, { signal }).catch((error: unknown) => {
-    if (error instanceof HoneError && error.status === 404) return null;
-    throw error;
-  });
-  const { data } = await hone.learning.cycles(id, { limit: 10 }, { signal }).first();
-  return { learning, cycles: data };
+async function stateOf(hone: Hone, model: ModelObject, signal: AbortSignal): Promise<State> {
+  const { id, entity, project, name } = model;
+  const learning = { entity, project, name, learning: "on", limit: 1 } as const;
+  const [learners, cycles] = await Promise.all([
+    // A request for the learning of a model that does not learn would fail with 404.
+    hone.models.list(learning, { signal }).first(),
+    hone.learning.cycles(id, { limit: 10 }, { signal }).first(),
+  ]);
+  return {
+    learning: learners.data.length === 0 ? null : await hone.learning.get(id, { signal }),
+    cycles: cycles.data,
+  };
 }
 
 function Cycles({ cycles }: { readonly cycles: readonly LearningCycle[] }) {

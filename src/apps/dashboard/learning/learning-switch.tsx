@@ -2,6 +2,7 @@
 import type { Hone } from "../../client/hone.ts";
 import { Failure } from "../components/forms/failure.tsx";
 import { useAction } from "../components/forms/use-action.ts";
+import { may } from "../session.ts";
 
 const questions = {
   on: "Turn learning on with the default settings? The server then trains the model on feedback about its answers, and publishes a new version if it is not worse.",
@@ -20,6 +21,7 @@ export function LearningSwitch({
   readonly onChange: () => void;
 }) {
   const { isBusy, failure, run } = useAction();
+  if (!may("train")) return null;
   const change = async (): Promise<void> => {
     if (!confirm(questions[isOn ? "off" : "on"])) return;
     await (isOn ? hone.learning.turnOff(id) : hone.learning.turnOn(id, {}));

@@ -1,4 +1,4 @@
-// Links from a row's view to its list and to the rows before and after it, with the keys u, p and n.
+// Links from a row's view to the rows before and after it in a list, with the keys p and n. The key u leads to the list.
 import { go } from "../router.ts";
 import { useShortcuts } from "../shortcuts.tsx";
 
@@ -9,7 +9,7 @@ export function RowNav({
   previous,
   next,
 }: {
-  /** Link to the list. */
+  /** Link to the list, for the key u; the breadcrumbs of the view show it. */
   readonly list: string;
   readonly listName: string;
   /** Name of a row, such as `trajectory`. */
@@ -31,9 +31,6 @@ export function RowNav({
   );
   return (
     <nav class="links row-nav" aria-label={listName}>
-      <a href={list}>
-        All <span class="hidden">{listName.toLowerCase()}</span>
-      </a>
       <Step to={previous} name="Previous" />
       <Step to={next} name="Next" />
     </nav>

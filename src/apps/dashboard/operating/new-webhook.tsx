@@ -34,7 +34,7 @@ export function NewWebhook({
     onMade(webhook.secret);
   };
   return (
-    <FormDialog title="New webhook" onSubmit={create} onClose={onClose}>
+    <FormDialog title="New webhook" needs="manageWebhooks" onSubmit={create} onClose={onClose}>
       <label>
         URL of the receiver
         <input name="url" type="url" required placeholder="https://hooks.example.com/hone" />

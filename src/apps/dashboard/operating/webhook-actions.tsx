@@ -3,6 +3,7 @@ import type { Webhook } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { Failure } from "../components/forms/failure.tsx";
 import { useAction } from "../components/forms/use-action.ts";
+import { may } from "../session.ts";
 
 export function WebhookActions({
   hone,
@@ -14,6 +15,7 @@ export function WebhookActions({
   readonly onChange: () => void;
 }) {
   const { isBusy, failure, run } = useAction();
+  if (!may("manageWebhooks")) return null;
   const change = async (work: () => Promise<unknown>): Promise<void> => {
     await work();
     onChange();

@@ -8,6 +8,7 @@ import { Stats } from "../components/stats.tsx";
 import { canDo } from "../frame/key-access.ts";
 import { KeyViews } from "../keys/key-views.tsx";
 import { isAway, jobsChanged, summary } from "../live.ts";
+import { addressOf } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
 import { Bases } from "./bases.tsx";
 import { FirstSteps } from "./first-steps.tsx";
@@ -47,6 +48,12 @@ export function Overview({ hone, ownKey }: { readonly hone: Hone; readonly ownKe
   );
 }
 
+/** Says which memory the number counts, and links to the view that loads and unloads models. */
+function memoryHint(most: number | null): string {
+  const what = "loaded base models with their caches";
+  return most === null ? what : `of ${byteText(most)}: ${what}`;
+}
+
 function Numbers({ now }: { readonly now: ServerSummary }) {
   const sum = (name: "requests_running" | "requests_waiting" | "generated_tokens"): number =>
     now.bases.reduce((total, base) => total + (base[name] ?? 0), 0);
@@ -68,7 +75,7 @@ function Numbers({ now }: { readonly now: ServerSummary }) {
         {
           label: "Model memory",
           value: memory === null ? "–" : byteText(memory),
-          hint: most === null ? "no limit" : `of ${byteText(most)}`,
+          hint: <a href={addressOf("bases")}>{memoryHint(most)}</a>,
         },
       ]}
     />

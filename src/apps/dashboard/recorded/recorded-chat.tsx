@@ -35,13 +35,14 @@ export function RecordedChat({ hone, requestId }: { readonly hone: Hone; readonl
     (signal) => chatNeighbours(hone, { project, id: requestId }, list, signal),
     [hone, requestId, project, list.address],
   );
+  const listName = listNames[list.view] ?? "Conversations";
   const linkTo = (chat: ChatKey | null = null) =>
     chat === null ? null : addressOf("conversations", [chat.id], { project: chat.project, ...sameList() });
   return (
-    <View title="Conversation">
+    <View title="Conversation" path={[[listName, list.address]]}>
       <RowNav
         list={list.address}
-        listName={listNames[list.view] ?? "Conversations"}
+        listName={listName}
         noun="conversation"
         previous={linkTo(neighbours?.previous)}
         next={linkTo(neighbours?.next)}

@@ -14,6 +14,8 @@ import { listed } from "../components/paged-table.tsx";
 import { ProjectField, useProjects } from "../components/forms/projects.tsx";
 import { View } from "../components/shown.tsx";
 import { addressOf, go, place } from "../router.ts";
+import { isModelId } from "../model/model-path.ts";
+import { ModelTabs } from "../model/model-tabs.tsx";
 import { may, session } from "../session.ts";
 import { useLoaded } from "../use-loaded.ts";
 import { columnsWith } from "./recorded-columns.tsx";
@@ -47,6 +49,7 @@ export function RecordedChats({ hone }: { readonly hone: Hone }) {
       lead="Recorded answers of trained models, the newest first."
       actions={<SavedViews />}
     >
+      {isModelId(filters.model) && <ModelTabs id={filters.model} current="conversations" />}
       <ChatFilters
         filters={filters}
         projects={projects.value ?? []}

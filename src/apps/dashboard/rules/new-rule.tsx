@@ -3,7 +3,8 @@ import { useState } from "preact/hooks";
 import type { Hone } from "../../client/hone.ts";
 import { FormDialog } from "../components/forms/form-dialog.tsx";
 import { textIn } from "../components/forms/form-values.ts";
-import { ProjectModels } from "../components/forms/project-models.tsx";
+import { ModelField } from "../components/forms/model-field.tsx";
+import { modelNamed } from "../components/forms/model-named.ts";
 import { projectOf } from "../components/forms/project-name.ts";
 import { ProjectField, useProjects } from "../components/forms/projects.tsx";
 import { addressOf, go, place } from "../router.ts";
@@ -17,7 +18,8 @@ export function NewRule({ hone, onClose }: { readonly hone: Hone; readonly onClo
   const project = typed === "" ? (projects.value?.[0] ?? "") : typed;
   const [kind, setKind] = useState<TermKind>(annotation === "" ? "thumbs" : "annotation");
   const create = async (form: HTMLFormElement): Promise<void> => {
-    const model = textIn(form, "model");
+    const named = textIn(form, "model");
+    const model = named === "" ? "" : (await modelNamed(hone, named)).id;
     const isAutomatic = textIn(form, "automatic") !== "" && model !== "";
     const [name, rewards, json] = [textIn(form, "name"), textIn(form, "rewards"), textIn(form, "json")];
     const rule = await hone.rules.create({
@@ -30,7 +32,7 @@ export function NewRule({ hone, onClose }: { readonly hone: Hone; readonly onClo
     else go(addressOf("train", [], { feedback: model, rule: rule.id }));
   };
   return (
-    <FormDialog title="New rule" onSubmit={create} onClose={onClose}>
+    <FormDialog title="New rule" needs="train" onSubmit={create} onClose={onClose}>
       <ProjectField projects={projects.value ?? []} value={project} isRequired onChange={setTyped} />
       <label>
         Name
@@ -69,7 +71,7 @@ export function NewRule({ hone, onClose }: { readonly hone: Hone; readonly onClo
           <textarea name="json" required rows={5} placeholder={jsonExample} />
         </label>
       )}
-      <ProjectModels hone={hone} project={project} label="Model to train" none="none yet" />
+      <ModelField hone={hone} project={project} label="Model to train" placeholder="none yet" />
       <label class="check">
         <input type="checkbox" name="automatic" value="yes" />
         Train this model automatically as feedback arrives

@@ -29,10 +29,10 @@ export function TraceView({ hone, traceId }: { readonly hone: Hone; readonly tra
   );
   const root = loaded.value?.find(({ parent_id: parent }) => parent === null) ?? loaded.value?.[0];
   return (
-    <View title={root === undefined ? "Trace" : callName(root)}>
-      <nav class="links" aria-label="Traces">
-        <a href={addressOf("traces", [], { project })}>All</a>
-      </nav>
+    <View
+      title={root === undefined ? "Trace" : callName(root)}
+      path={[["Traces", addressOf("traces", [], { project })]]}
+    >
       <Shown loaded={loaded}>
         {(calls) =>
           calls.length === 0 ? (

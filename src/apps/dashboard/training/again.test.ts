@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { jobGroups } from "./again.ts";
+import type { TrainingJob } from "../../client/api.ts";
+import { jobGroups, newSettings } from "./again.ts";
 
 test("rebuilds the groups of a request from exported lines", () => {
   const stored = {
@@ -36,4 +37,18 @@ test("rebuilds the groups of a request from exported lines", () => {
     },
     { trajectories: [{ messages_and_choices: [], reward: 2 }] },
   ]);
+});
+
+test("keeps the changed settings of the earlier job, except those that the form decides", () => {
+  const changed = ["loss", "beta", "learning_rate", "epochs"];
+  const config = { loss: "kto", beta: 0.2, learning_rate: 0.1, epochs: 3, shuffle: true };
+  // Safe cast: only these fields are read.
+  const job = {
+    kind: "preference",
+    preference_config: config,
+    config_changed: changed,
+  } as unknown as TrainingJob;
+  assert.deepEqual(newSettings(job, { learning_rate: 0.5 }), { loss: "kto", beta: 0.2, learning_rate: 0.5 });
+  const listed = { ...job, kind: "sft", config: { learning_rate: [1, 2] }, config_changed: changed } as never;
+  assert.deepEqual(newSettings(listed, {}), { learning_rate: [1, 2] });
 });

@@ -1,4 +1,4 @@
-// Creates a reinforcement learning job from the stored data of an earlier job, with other settings.
+// Creates a job from the stored data of an earlier job, with other settings.
 import type { BodyOf } from "../../client/calls/calls.ts";
 import type { TrainingJob } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
@@ -10,28 +10,57 @@ type JobBody = BodyOf<"POST /v1/preview/training-jobs">;
 /** Maximum size of a job's data, which the page holds in memory. */
 const bytesMax = 64_000_000;
 
+/** Settings of jobs of each kind: the field of the job, and the names that the form offers. */
+const kinds = {
+  rl: { configOf: (job: TrainingJob) => job.experimental_config, form: "rl" },
+  sft: { configOf: (job: TrainingJob) => job.config, form: "file" },
+  preference: { configOf: (job: TrainingJob) => job.preference_config, form: "file" },
+} as const;
+
+/** Returns the settings of a job, and which form shows those that the user may change. */
+export function settingsOf(job: TrainingJob): { readonly config: Line; readonly form: "rl" | "file" } {
+  const { configOf, form } = kinds[job.kind];
+  return { config: { ...configOf(job) }, form };
+}
+
+/**
+ * Returns the settings of the new job: those that were changed for the earlier job, with the form's changes. The form
+ * decides the offered settings: if the user has emptied a field, the default applies.
+ */
+export function newSettings(job: TrainingJob, changed: Readonly<Partial<Record<SettingName, number>>>): Line {
+  const { config, form } = settingsOf(job);
+  const offered = new Set<string>(offeredSettings.map(({ [form]: name }) => name));
+  // A setting that is not a number, such as a list of learning rates, does not fit into the form.
+  const before = Object.entries(config).filter(
+    ([name, value]) => job.config_changed.includes(name) && !(offered.has(name) && typeof value === "number"),
+  );
+  return { ...Object.fromEntries(before), ...changed };
+}
+
 /**
  * Returns the id of the new job.
  *
- * @throws Error if the job's data is too large for the page
+ * @throws Error if the data of a reinforcement job is too large for the page
  */
 export async function trainAgain(
   hone: Hone,
   job: TrainingJob,
   changed: Readonly<Partial<Record<SettingName, number>>>,
 ): Promise<string> {
+  const { id, kind, model_id } = job;
+  const config = newSettings(job, changed);
+  const earlier = `hone-job://${id}`;
+  if (kind === "sft")
+    return (await hone.jobs.createSupervised({ model_id, training_data_url: earlier, config })).id;
+  if (kind === "preference")
+    return (await hone.jobs.createPreference({ model_id, file_id: earlier, config })).id;
   const [groups, rows] = [await linesOf(hone, job, "groups"), await linesOf(hone, job, "jsonl")];
   if (rows.length === 0) throw new Error("The data of this job is no longer stored.");
-  // The form decides the offered settings: if the user has emptied a field, the default applies.
-  const offered = new Set<string>(offeredSettings.map(({ rl }) => rl));
-  const changedBefore = Object.entries(job.experimental_config ?? {}).filter(
-    ([name]) => job.config_changed.includes(name) && !offered.has(name),
-  );
   // Safe cast: the server sent the lines of a job that it had accepted.
   const body = {
-    model_id: job.model_id,
+    model_id,
     trajectory_groups: jobGroups(groups, rows),
-    experimental_config: { ...Object.fromEntries(changedBefore), ...changed },
+    experimental_config: config,
   } as unknown as JobBody;
   return (await hone.jobs.create(body)).id;
 }

@@ -5,8 +5,9 @@ import { shortId } from "../components/short-id.ts";
 import { Shown } from "../components/shown.tsx";
 import { addressOf } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
-import { trainAgain } from "./again.ts";
+import { settingsOf, trainAgain } from "./again.ts";
 import { JobForm } from "./job-form.tsx";
+import { offeredSettings } from "./settings.ts";
 
 export function JobAgain({ hone, jobId }: { readonly hone: Hone; readonly jobId: string }) {
   const loaded = useLoaded((signal) => hone.jobs.get(jobId, { signal }), [hone, jobId]);
@@ -14,19 +15,15 @@ export function JobAgain({ hone, jobId }: { readonly hone: Hone; readonly jobId:
 }
 
 function AgainForm({ hone, job }: { readonly hone: Hone; readonly job: TrainingJob }) {
-  if (job.kind !== "rl")
-    return (
-      <p>
-        The data of this job came from a file, which Hone does not keep.{" "}
-        <a href={addressOf("train", [], { model: job.model_id })}>Upload the file again</a>
-      </p>
-    );
-  const config = job.experimental_config ?? {};
+  const { config, form } = settingsOf(job);
   const values = Object.fromEntries(
-    ["learning_rate", "batch_size", "passes"].map((name) => [name, String(config[name] ?? "")]),
+    offeredSettings.map(({ [form]: name }) => [
+      name,
+      typeof config[name] === "number" ? String(config[name]) : "",
+    ]),
   );
   return (
-    <JobForm of="rl" values={values} create={(settings) => trainAgain(hone, job, settings)}>
+    <JobForm of={form} values={values} create={(settings) => trainAgain(hone, job, settings)}>
       <p>
         Trains <a href={addressOf("models", [job.model_id])}>{job.model ?? "the model"}</a> on the data of job{" "}
         <a href={addressOf("jobs", [job.id])}>{shortId(job.id)}</a>. The new job starts from the newest

@@ -2,6 +2,7 @@
 import type { Hone } from "../../client/hone.ts";
 import { Failure } from "../components/forms/failure.tsx";
 import { useAction } from "../components/forms/use-action.ts";
+import { may } from "../session.ts";
 import { keptReason } from "./kept-version.ts";
 
 export function DeleteVersion({
@@ -16,6 +17,7 @@ export function DeleteVersion({
   readonly onChange: () => void;
 }) {
   const { isBusy, failure, run } = useAction();
+  if (!may("train")) return null;
   const remove = async (): Promise<void> => {
     if (!confirm(`Delete version ${step}? This cannot be undone.`)) return;
     const reason = keptReason(await hone.checkpoints.delete(modelId, [step]), step);

@@ -15,22 +15,23 @@ import { LevelLegend } from "../trajectories/token-text.tsx";
 import { useLoaded } from "../use-loaded.ts";
 
 export function ChatView({ hone }: { readonly hone: Hone }) {
-  const names = useLoaded(async (signal) => (await hone.served.list({ signal })).map(({ id }) => id), [hone]);
+  const usual = useLoaded(async (signal) => usualModel(await hone.served.find("", { signal })), [hone]);
   return (
     <View title="Chat">
-      <Shown loaded={names}>{(served) => <Conversation hone={hone} served={served} />}</Shown>
+      <Shown loaded={usual}>{(model) => <Conversation hone={hone} usual={model} />}</Shown>
     </View>
   );
 }
 
-function Conversation({ hone, served }: { readonly hone: Hone; readonly served: readonly string[] }) {
-  const settings = chatSettings(place.value.query, usualModel(served));
+/** @param usual name of the model that answers if the address names none */
+function Conversation({ hone, usual }: { readonly hone: Hone; readonly usual: string }) {
+  const settings = chatSettings(place.value.query, usual);
   const chat = useChat(hone, settings);
   const change = (changed: Partial<ChatSettings>): void =>
     replaceQuery((query) => putChatSettings(query, { ...settings, ...changed }));
   return (
     <>
-      <SettingsForm settings={settings} served={served} onChange={change} />
+      <SettingsForm hone={hone} settings={settings} onChange={change} />
       {settings.showsTokens && <LevelLegend />}
       {chat.rounds.map((round, index) => (
         <RoundView

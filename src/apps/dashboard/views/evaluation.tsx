@@ -17,8 +17,10 @@ import {
   loadOutlines,
   usualVersions,
 } from "../evaluation/load-evaluation.ts";
+import { pathOfModel } from "../model/model-path.ts";
+import { ModelTabs } from "../model/model-tabs.tsx";
 import { PinButton } from "../evaluation/pin-button.tsx";
-import { addressOf, place, replaceQuery } from "../router.ts";
+import { place, replaceQuery } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
 
 /** Maximum number of versions that are compared. */
@@ -28,10 +30,11 @@ export function EvaluationView({ hone, modelId }: { readonly hone: Hone; readonl
   const model = useLoaded((signal) => hone.models.get(modelId, { signal }), [hone, modelId]);
   const choices = useLoaded((signal) => loadChoices(hone, modelId, signal), [hone, modelId]);
   return (
-    <View title={model.value === null ? "Evaluation" : `Evaluation of ${model.value.name}`}>
-      <p class="links">
-        <a href={addressOf("models", [modelId])}>Model</a>
-      </p>
+    <View
+      title={model.value === null ? "Evaluation" : `Evaluation of ${model.value.name}`}
+      path={pathOfModel(modelId, model.value)}
+    >
+      <ModelTabs id={modelId} current="evaluation" />
       <Shown loaded={choices}>
         {(offered) => <Evaluation hone={hone} modelId={modelId} choices={offered} onPin={choices.reload} />}
       </Shown>

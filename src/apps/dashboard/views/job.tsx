@@ -41,6 +41,7 @@ export function JobView({ hone, id }: { readonly hone: Hone; readonly id: string
   return (
     <View
       title={`Job ${shortId(id)}`}
+      path={[["Jobs", addressOf("jobs")]]}
       state={loaded.value !== null && <JobState job={loaded.value} />}
       actions={
         loaded.value !== null &&
@@ -57,7 +58,7 @@ export function JobView({ hone, id }: { readonly hone: Hone; readonly id: string
           <>
             <Facts
               of={[
-                ["model", <ModelLink hone={hone} id={job.model_id} />],
+                ["model", <ModelLink job={job} />],
                 ["kind", job.kind],
                 ["version", job.result_step ?? "–"],
                 ["created", <When at={job.created_at} />],
@@ -125,11 +126,8 @@ function earlierJobs({
   ];
 }
 
-function ModelLink({ hone, id }: { readonly hone: Hone; readonly id: string }) {
-  const { value } = useLoaded((signal) => hone.models.get(id, { signal }), [hone, id]);
-  return (
-    <a href={addressOf("models", [id])}>{value === null ? shortId(id) : `${value.project}/${value.name}`}</a>
-  );
+function ModelLink({ job: { model, model_id: id } }: { readonly job: TrainingJob }) {
+  return <a href={addressOf("models", [id])}>{model?.split("/").slice(1).join("/") ?? shortId(id)}</a>;
 }
 
 /** Buttons that cancel or retry a job. */

@@ -1,6 +1,9 @@
 // View that creates a training job: on an uploaded file, on feedback, or again on the data of an earlier job.
 import { useState } from "preact/hooks";
 import type { Hone } from "../../client/hone.ts";
+import { Failure } from "../components/forms/failure.tsx";
+import { ModelField } from "../components/forms/model-field.tsx";
+import { modelNamed, shortName } from "../components/forms/model-named.ts";
 import { durationText } from "../components/numbers.ts";
 import { Facts, Shown, View } from "../components/shown.tsx";
 import { FromFeedback } from "../training/from-feedback.tsx";
@@ -9,7 +12,7 @@ import { estimate } from "../training/estimate.ts";
 import { RowPreview } from "../training/row-preview.tsx";
 import { JobForm, type Settings } from "../training/job-form.tsx";
 import { type FileKind, fileKinds, readRows, type TrainingRows } from "../training/training-rows.ts";
-import { place } from "../router.ts";
+import { addressOf, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
 
 /** Maximum size of a file that the page reads; the command line uploads larger files. */
@@ -20,31 +23,35 @@ export function TrainView({ hone }: { readonly hone: Hone }) {
   const [jobId, feedbackModelId] = [query.get("job"), query.get("feedback")];
   if (jobId !== null)
     return (
-      <View title="Train again">
+      <View title="Train again" path={[["Jobs", addressOf("jobs")]]}>
         <JobAgain hone={hone} jobId={jobId} />
       </View>
     );
   if (feedbackModelId !== null)
     return (
-      <View title="Train on feedback">
+      <View title="Train on feedback" path={[["Jobs", addressOf("jobs")]]}>
         <FromFeedback hone={hone} modelId={feedbackModelId} />
       </View>
     );
   return (
-    <View title="New training job">
+    <View title="New training job" path={[["Jobs", addressOf("jobs")]]}>
       <FromFile hone={hone} modelId={query.get("model") ?? ""} />
     </View>
   );
 }
 
 function FromFile({ hone, modelId }: { readonly hone: Hone; readonly modelId: string }) {
-  const [model, setModel] = useState(modelId);
+  const [name, setName] = useState<string | null>(null);
   const [kind, setKind] = useState<FileKind>("sft");
   const [file, setFile] = useState<File | null>(null);
-  const models = useLoaded(
-    (signal) => hone.models.list({ limit: 100, order: "desc" }, { signal }).first(),
-    [hone],
+  const chosen = useLoaded(
+    async (signal) => {
+      if (name !== null) return name === "" ? null : await modelNamed(hone, name, signal);
+      return modelId === "" ? null : await hone.models.get(modelId, { signal });
+    },
+    [hone, modelId, name],
   );
+  const model = chosen.value;
   const read = useLoaded(async (): Promise<TrainingRows | null> => {
     if (file === null) return null;
     if (file.size > fileBytesMax)
@@ -55,11 +62,12 @@ function FromFile({ hone, modelId }: { readonly hone: Hone; readonly modelId: st
   }, [file, kind]);
   const create = async (config: Settings): Promise<string> => {
     if (file === null) throw new Error("Choose a file.");
+    if (model === null) throw new Error(chosen.failure ?? "Choose a model.");
     const uploaded = await hone.files.upload(file, file.name);
     try {
       const { id } = await (kind === "sft"
-        ? hone.jobs.createSupervised({ model_id: model, training_data_url: uploaded.id, config })
-        : hone.jobs.createPreference({ model_id: model, file_id: uploaded.id, config }));
+        ? hone.jobs.createSupervised({ model_id: model.id, training_data_url: uploaded.id, config })
+        : hone.jobs.createPreference({ model_id: model.id, file_id: uploaded.id, config }));
       return id;
     } finally {
       // The job has its own copy of the data.
@@ -75,17 +83,13 @@ function FromFile({ hone, modelId }: { readonly hone: Hone; readonly modelId: st
       preview={rows.length > 0 && <RowPreview rows={rows} kind={kind} />}
     >
       <div class="fields">
-        <label>
-          Model
-          <select required value={model} onChange={(event) => setModel(event.currentTarget.value)}>
-            <option value="">choose …</option>
-            {(models.value?.data ?? []).map(({ id, project, name }) => (
-              <option key={id} value={id}>
-                {project}/{name}
-              </option>
-            ))}
-          </select>
-        </label>
+        <ModelField
+          hone={hone}
+          label="Model"
+          isRequired
+          value={model === null ? "" : shortName(model)}
+          onChoose={setName}
+        />
         <label>
           Kind
           <select
@@ -109,8 +113,9 @@ function FromFile({ hone, modelId }: { readonly hone: Hone; readonly modelId: st
           />
         </label>
       </div>
+      <Failure of={chosen.failure} />
       <Shown loaded={read}>{(found) => found !== null && <Faults of={found} />}</Shown>
-      {rows.length > 0 && model !== "" && <Size hone={hone} modelId={model} rows={rows} kind={kind} />}
+      {rows.length > 0 && model !== null && <Size hone={hone} modelId={model.id} rows={rows} kind={kind} />}
     </JobForm>
   );
 }

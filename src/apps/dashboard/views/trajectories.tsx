@@ -9,6 +9,8 @@ import { askedPage, type Filters, filtersIn, isCounted, metricColumns } from "..
 import { readPage } from "../trajectories/read-page.ts";
 import { TrajectoryFilters } from "../trajectories/trajectory-filters.tsx";
 import { TrajectoryTable } from "../trajectories/trajectory-table.tsx";
+import { pathOfModel } from "../model/model-path.ts";
+import { ModelTabs } from "../model/model-tabs.tsx";
 import { addressOf, go, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
 
@@ -36,10 +38,8 @@ export function Trajectories({ hone, modelId }: { readonly hone: Hone; readonly 
   const addressWith = (more: Readonly<Record<string, string>>): string =>
     addressOf("trajectories", [modelId], { ...filters, ...layoutIn(query), ...more });
   return (
-    <View title={title} actions={<SavedViews />}>
-      <p class="links">
-        <a href={addressOf("models", [modelId])}>Model</a>
-      </p>
+    <View title={title} path={pathOfModel(modelId, model.value)} actions={<SavedViews />}>
+      <ModelTabs id={modelId} current="trajectories" />
       <TrajectoryFilters
         filters={filters}
         counts={counts.value ?? []}

@@ -11,6 +11,7 @@ import { RawJson } from "../trajectories/raw-json.tsx";
 import { sourceText } from "../trajectories/trajectory-columns.tsx";
 import { branchesOf } from "../trajectories/turns.ts";
 import { TurnList } from "../trajectories/turn-view.tsx";
+import { pathOfModel } from "../model/model-path.ts";
 import { listPlace, sameList } from "../neighbours/list-place.ts";
 import { RowNav } from "../neighbours/row-nav.tsx";
 import { ReadingSwitch } from "../reading/reading-switch.tsx";
@@ -40,13 +41,17 @@ export function TrajectoryView({
     (signal) => trajectoryNeighbours(hone, { modelId, number }, list, signal),
     [hone, modelId, number, list.address],
   );
+  const listName = listNames[list.view] ?? "Trajectories";
   const linkTo = (id: string | null = null) =>
     id === null ? null : addressOf("trajectories", [modelId, id], sameList());
   return (
-    <View title={`Trajectory ${number}`}>
+    <View
+      title={`Trajectory ${number}`}
+      path={[...pathOfModel(modelId, model.value), [listName, list.address]]}
+    >
       <RowNav
         list={list.address}
-        listName={listNames[list.view] ?? "Trajectories"}
+        listName={listName}
         noun="trajectory"
         previous={linkTo(neighbours?.previous)}
         next={linkTo(neighbours?.next)}

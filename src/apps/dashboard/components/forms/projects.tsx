@@ -12,13 +12,13 @@ export function projectNamed(typed: string): string {
 
 /**
  * Loads the projects of the first 100 models, as `<entity>/<project>`. A key that may not list these models gets the
- * projects of the models that it can chat with.
+ * projects of the first models that it can chat with.
  */
 export function useProjects(hone: Hone): Loaded<readonly string[]> {
   return useLoaded(
     async (signal) => {
       if (!may("readModels"))
-        return projectsOfModels((await hone.served.list({ signal })).map(({ id }) => id));
+        return projectsOfModels((await hone.served.find("", { signal })).map(({ id }) => id));
       const { data } = await hone.models.list({ limit: 100 }, { signal }).first();
       return [...new Set(data.map(({ entity, project }) => `${entity}/${project}`))];
     },

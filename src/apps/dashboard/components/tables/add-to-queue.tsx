@@ -1,6 +1,7 @@
 // Adds selected chats to an annotation queue of their project.
 import { useState } from "preact/hooks";
 import type { Hone } from "../../../client/hone.ts";
+import { may } from "../../session.ts";
 import { useLoaded } from "../../use-loaded.ts";
 import { Failure } from "../forms/failure.tsx";
 import { useAction } from "../forms/use-action.ts";
@@ -21,6 +22,7 @@ export function AddToQueue({
   );
   const [done, setDone] = useState<string | null>(null);
   const { failure, isBusy, run } = useAction();
+  if (!may("judge")) return null;
   const add = async (queueId: string): Promise<void> => {
     if (project === undefined) return;
     setDone(null);
