@@ -47,6 +47,8 @@ export interface CachePlace {
   readonly isReadOnly?: boolean;
   /** End of the file's name; each kind of file has a different ending. */
   readonly ending: string;
+  /** Called for every tenth of a missing file that was written, with the percentage. */
+  readonly onProgress?: (percent: number) => void;
   /** Format version. It must change whenever the content or the order of files changes. */
   readonly format: string;
 }
@@ -76,17 +78,17 @@ export function ensureCached(
 }
 
 function ensureFile(
-  { modelFolder, cacheFolder, isReadOnly = false, ending, format }: CachePlace,
+  { modelFolder, cacheFolder, isReadOnly = false, ending, format, onProgress }: CachePlace,
   stored: readonly StoredTensor[],
   entries: readonly CacheEntry[],
 ): string {
-  const modelKey = hash(realpathSync(modelFolder));
+  const modelKey = cacheKey(realpathSync(modelFolder));
   const name = `${modelKey}-${contentKey(format, stored)}${ending}`;
   const file = join(cacheFolder, name);
   if (existsSync(file)) return file;
   if (isReadOnly) throw new Error(`${file} is missing`);
   mkdirSync(cacheFolder, { recursive: true });
-  write(file, entries);
+  write(file, entries, onProgress);
   // A model has one file of each kind. Earlier files belong to earlier weights of the model, so they are removed.
   for (const other of readdirSync(cacheFolder)) {
     const isEarlier = other.startsWith(`${modelKey}-`) && other.endsWith(ending) && other !== name;
@@ -103,20 +105,28 @@ function contentKey(format: string, stored: readonly StoredTensor[]): string {
     return [file, size, mtimeMs];
   });
   const tensors = whole.map(({ name, offset, shape }) => [name, offset, shape]);
-  return hash([format, files, tensors]);
+  return cacheKey([format, files, tensors]);
 }
 
-function hash(value: unknown): string {
+/** Returns a short hash of a value's JSON, for the name of a cache file. */
+export function cacheKey(value: unknown): string {
   return createHash("sha256").update(JSON.stringify(value)).digest("hex").slice(0, 16);
 }
 
-function write(file: string, entries: readonly CacheEntry[]): void {
+function write(
+  file: string,
+  entries: readonly CacheEntry[],
+  onProgress: CachePlace["onProgress"] = () => undefined,
+): void {
   // Two processes may convert at the same time. Each writes its own partial file, and both have the same bytes, so it
   // does not matter whose rename comes last.
   const partial = `${file}.${process.pid}.partial`;
   const descriptor = openSync(partial, "w");
   try {
-    let end = 0;
+    const bytesInAll = entries
+      .flatMap(({ parts }) => parts)
+      .reduce((sum, part) => sum + padded(byteLengthOf(part)), 0);
+    let [end, tenth] = [0, 0];
     for (const { parts, make, pieces } of entries) {
       const places = parts.map((part) => {
         const start = end;
@@ -128,6 +138,9 @@ function write(file: string, entries: readonly CacheEntry[]): void {
           writeWhole(descriptor, bytesOf(data), places[index]);
           places[index] += data.byteLength;
         }
+      const reached = Math.floor((10 * end) / bytesInAll);
+      if (reached > tenth) onProgress(10 * reached);
+      tenth = reached;
     }
     ftruncateSync(descriptor, end);
     fsyncSync(descriptor);

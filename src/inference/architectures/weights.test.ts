@@ -206,6 +206,31 @@ test("quantizes weights once per model, and again for other bits", () => {
   }
 });
 
+test("reports the progress of writing converted weights, and none if they are cached", () => {
+  const folder = "test/fixtures/goldens/models/llama";
+  const config = readModelConfig(folder);
+  const cacheFolder = join(scratch, "progress-cache");
+  const seen: number[] = [];
+  const read = (): unknown =>
+    readQuantizedWeights(folder, config, {
+      cacheFolder,
+      memoryBytesMax: 1000,
+      quantization: "8",
+      kernels: everyKernel,
+      onProgress: (percent) => seen.push(percent),
+    });
+  read();
+  assert.ok(seen.length > 1 && seen.every((percent) => percent % 10 === 0), seen.join());
+  assert.deepEqual(
+    seen,
+    [...new Set(seen)].sort((one, other) => one - other),
+  );
+  assert.equal(seen.at(-1), 100);
+  seen.length = 0;
+  read();
+  assert.deepEqual(seen, []);
+});
+
 test("tables converted a few rows at a time give the same file", () => {
   const folder = "test/fixtures/goldens/models/gemma4";
   const config = readModelConfig(folder);

@@ -44,6 +44,8 @@ export interface ReadWeightsOptions {
   readonly sharesTables?: boolean;
   /** Size of a model's weights in float32, in bytes, above which the cache file is used. */
   readonly memoryBytesMax?: number;
+  /** Called while a cache file with converted weights is written, as described at `CachePlace`. */
+  readonly onProgress?: CachePlace["onProgress"];
   /** Maximum number of values that are converted at a time, if rows are independent. */
   readonly pieceValues?: number;
 }
@@ -171,12 +173,13 @@ function kept(
     config,
     cacheFolder,
     isReadOnly,
+    onProgress,
     memoryBytesMax = defaultMemoryBytesMax,
   }: ReadWeightsOptions & { readonly config: ModelConfig },
 ): ReadonlyMap<string, WeightSource> {
   const isLarge = float32Bytes(modelParameters(config)) > memoryBytesMax;
   return cacheFolder !== null && isLarge
-    ? ensureCached({ ...place, cacheFolder, isReadOnly }, stored, entries)
+    ? ensureCached({ ...place, cacheFolder, isReadOnly, onProgress }, stored, entries)
     : madeInMemory(entries);
 }
 
@@ -199,7 +202,7 @@ export function readModelWeights(
   config: ModelConfig,
   options: ReadWeightsOptions,
 ): ReadonlyMap<string, FloatSource> {
-  const { cacheFolder, isReadOnly, memoryBytesMax = defaultMemoryBytesMax } = options;
+  const { cacheFolder, isReadOnly, onProgress, memoryBytesMax = defaultMemoryBytesMax } = options;
   const { pieceValues = pieceValuesMax } = options;
   const stored = checkedTensors(folder, config);
   const isMappable = stored.every((tensor) => isUsableInPlace(tensor, config));
@@ -208,7 +211,8 @@ export function readModelWeights(
   if (isMappable) {
     for (const { name, file, offset } of stored) sourceOf.set(name, { file, offset });
   } else if (cacheFolder !== null && isLarge) {
-    const place = { modelFolder: folder, cacheFolder, isReadOnly, ending: ".f32", format: "hone-f32-1" };
+    const file = { ending: ".f32", format: "hone-f32-1" };
+    const place = { modelFolder: folder, cacheFolder, isReadOnly, onProgress, ...file };
     const entries = stored.map((tensor): CacheEntry => {
       const { name, shape } = tensor;
       const made = madeFrom(tensor, (some) => [converted(some, config)], pieceValues);

@@ -5,7 +5,7 @@ import { everyKernel, type IntegerKernels } from "../../../base/domain/kernels/i
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { readModelConfig } from "../../architectures/config/read-config.ts";
 import { baseHashes } from "../../architectures/hashes/base-hashes.ts";
-import { mayBeRounded, readQuantizedWeights } from "../../architectures/weights.ts";
+import { mayBeRounded, readQuantizedWeights, type ReadWeightsOptions } from "../../architectures/weights.ts";
 import { integerKernels } from "../../onnx/integer-kernels.ts";
 import type { Logger } from "../../../base/telemetry/logger.ts";
 import { createGraphRunner } from "../graph-runner.ts";
@@ -28,7 +28,14 @@ export async function openCachedModel(opening: ModelOpening): Promise<OpenModel 
 export async function openModelFolder(opening: ModelOpening, logger: Logger): Promise<OpenModel> {
   const { modelFolder } = opening;
   try {
-    return await open(opening, { isReadOnly: false });
+    const onProgress = (percent: number): void => {
+      const next = percent < 100 ? "" : "; ONNX Runtime now arranges them, which can take longer";
+      logger.info(
+        { modelFolder, percent },
+        `first start: ${percent} % of the model's weights are converted${next}`,
+      );
+    };
+    return await open(opening, { isReadOnly: false, onProgress });
   } catch (error) {
     logger.error({ err: error, modelFolder }, "the model cannot be loaded");
     if (error instanceof ServiceError) throw error;
@@ -42,7 +49,7 @@ export async function openModelFolder(opening: ModelOpening, logger: Logger): Pr
 /** @param isReadOnly if true, writes no cache, and throws if cached data is missing */
 async function open(
   opening: ModelOpening,
-  { isReadOnly }: { readonly isReadOnly: boolean },
+  { isReadOnly, onProgress }: Pick<ReadWeightsOptions, "onProgress"> & { readonly isReadOnly: boolean },
 ): Promise<OpenModel> {
   const { modelFolder, cacheFolder, quantization, contextLengthMax } = opening;
   const { threads, adapterCountMax, device, draftTokensMax, preparesAhead } = opening;
@@ -50,7 +57,7 @@ async function open(
   const stored = readModelConfig(modelFolder);
   const { weights } = await baseHashes(modelFolder, cacheFolder, { isReadOnly });
   const config = { ...stored, contextLength: Math.min(stored.contextLength, contextLengthMax) };
-  const cache = { cacheFolder, isReadOnly, sharesTables: true };
+  const cache = { cacheFolder, isReadOnly, onProgress, sharesTables: true };
   const kernels = await kernelsFor(opening, { isReadOnly });
   const { sources, forms } = readQuantizedWeights(modelFolder, config, { ...cache, quantization, kernels });
   const runner = await createGraphRunner({

@@ -1,7 +1,6 @@
 // Disk cache of arranged weights: weights in the layout that the runtime's kernels need. A model's sessions map these
 // files into memory, and later starts reuse them; a file is written if none matches the weights, the kind of processor
 // and the runtime. Only `onnx/` knows the layout.
-import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, rmSync, statfsSync } from "node:fs";
 import { join } from "node:path";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -10,6 +9,7 @@ import { byteLengthOf } from "../../../lib/graph/weight-source.ts";
 import type { WeightSource } from "../../../lib/graph/weight-source.ts";
 import { isRotaryTable } from "../../architectures/decoder.ts";
 import { largeWeightBytes } from "../../architectures/large-weights.ts";
+import { cacheKey } from "../../architectures/weights-cache.ts";
 import { arrangedFormat, withArrangedWeights, writeArrangedWeights } from "../../onnx/arranged-weights.ts";
 import { processorKind } from "../../onnx/processor-kind.ts";
 import type { GraphsOfEveryRequest, SessionsOptions } from "./serving-sessions.ts";
@@ -71,11 +71,11 @@ export async function mappedWeights(
   const weightBytes = inFiles.reduce((sum, { value }) => sum + byteLengthOf(value), 0);
   if (weightBytes < largeWeightBytes) return weights;
   const shapes = inFiles.map(({ name, value: { dtype, shape } }) => [name, dtype, shape]);
-  const modelKey = hashOf([model, shapes]);
+  const modelKey = cacheKey([model, shapes]);
   // The values of converted weights depend on the conversion, so the cache file's name depends on the files with the
   // converted weights.
   const files = inFiles.map(({ name }) => weights.get(name));
-  const name = `${modelKey}-${hashOf([arrangedFormat, processorKind(), weightsHash, files])}.arranged`;
+  const name = `${modelKey}-${cacheKey([arrangedFormat, processorKind(), weightsHash, files])}.arranged`;
   const file = join(folder, name);
   const kept = withArrangedWeights(file, weights);
   if (kept !== null) return kept;
@@ -105,8 +105,4 @@ function requireRoom(folder: string, bytes: number): void {
       `The first start with a model arranges its weights in ${folder}, which takes ${needed} of disk space at first and a third of ` +
       `that afterwards; the disk has ${free} free. Free disk space, or move the data folder to another disk.`,
   });
-}
-
-function hashOf(value: unknown): string {
-  return createHash("sha256").update(JSON.stringify(value)).digest("hex").slice(0, 16);
 }
