@@ -287,6 +287,12 @@ function layoutsOf(batch: readonly TrainingSequence[], microbatchTokens: number)
   });
 }
 
+/**
+ * Maximum relative difference from the results in double precision. In the model with shared keys, rounding to float32
+ * changes gradients by up to 6e-5, and by the same amount in every pack.
+ */
+const toleranceOf = (config: ModelConfig): number => (config === sharedConfig ? 1e-4 : 1e-5);
+
 for (const [name, config] of searchedOf(
   Object.entries({
     plain: tinyConfig,
@@ -299,6 +305,7 @@ for (const [name, config] of searchedOf(
   2,
 )) {
   test(`packed sequences give the results of separate ones, on a ${name} model`, async (t) => {
+    const tolerance = toleranceOf(config);
     const dataFolder = dataFolderOf(config, t);
     const weights = createRandomWeights(config, { seed: "packing", deviation: 0.4 });
     const oracle = new NaiveTrainers({ config, weights, lora, dataFolder, sequenceLengthMax });
@@ -328,10 +335,10 @@ for (const [name, config] of searchedOf(
       for (const size of sizes) for (const layout of layoutsOf(batch, size)) layouts.add(layout);
       for (const trainers of searchedOf(embedded, 1, `${name} ${index}`)) {
         const actual = await compute(trainers, where, { batch, loss });
-        assertClose(actual.logprobs, expected.logprobs, 1e-5);
-        assertClose(actual.gradient, expected.gradient, 1e-5);
+        assertClose(actual.logprobs, expected.logprobs, tolerance);
+        assertClose(actual.gradient, expected.gradient, tolerance);
         const difference = Math.abs(actual.loss - expected.loss);
-        const allowed = 1e-5 * Math.max(Math.abs(expected.loss), 0.1);
+        const allowed = tolerance * Math.max(Math.abs(expected.loss), 0.1);
         assert.ok(difference <= allowed, `loss ${index} is off by ${difference}`);
       }
     }
