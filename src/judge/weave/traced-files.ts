@@ -7,12 +7,12 @@ import type { ArtifactStore } from "../../store/artifacts/artifact-store.ts";
 import type { Caller } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import { newUuid7 } from "../../base/domain/random.ts";
-import { serviceOf, type Service } from "../../base/domain/lifecycle.ts";
+import type { Service } from "../../base/domain/lifecycle.ts";
 import { fullDiskError } from "../../base/domain/transient-errors/full-disk.ts";
 import { reachProject } from "../../base/domain/project.ts";
 import { notFound, ServiceError } from "../../base/domain/service-error.ts";
 import type { TracedFile, TracedFileStore } from "../../base/domain/traces/traced-file.ts";
-import { repeatUntil } from "../../base/domain/waiting/repeat-until.ts";
+import { repeatingService } from "../../base/domain/waiting/repeat-until.ts";
 import { asDigest } from "./digests.ts";
 import { requireExpectedDigest } from "./object-service.ts";
 import type { TraceSettings } from "./settings.ts";
@@ -77,24 +77,15 @@ const keyOf = (fileId: string): string => `${folder}/${fileId}`;
 
 export function createTracedFiles(dependencies: TracedFileDependencies): TracedFiles {
   const { store, artifacts, clock, settings, onFault } = dependencies;
-  const sweepAgain = (signal: AbortSignal): Promise<void> =>
-    repeatUntil(signal, { clock, pauseMs: settings.sweepSeconds * 1000, onFault }, async () => {
-      const olderThan = new Date(clock.now().getTime() - comingMs);
-      const isKnown = (key: string): Promise<boolean> => store.isKnown(key.slice(folder.length + 1));
-      await artifacts.sweep(folder, { olderThan, isKnown });
-    });
-  let sweeping: Promise<void> | null = null;
+  const sweep = (): Promise<unknown> => {
+    const olderThan = new Date(clock.now().getTime() - comingMs);
+    const isKnown = (key: string): Promise<boolean> => store.isKnown(key.slice(folder.length + 1));
+    return artifacts.sweep(folder, { olderThan, isKnown });
+  };
   const discard = ({ fileId }: Pick<ReceivedBytes, "fileId">): Promise<void> =>
     artifacts.remove(keyOf(fileId));
   return {
-    ...serviceOf("traced files", {
-      start: async (signal) => {
-        sweeping = sweepAgain(signal);
-      },
-      stop: async () => {
-        await sweeping;
-      },
-    }),
+    ...repeatingService("traced files", { clock, pauseMs: settings.sweepSeconds * 1000, onFault }, sweep),
     receive: async (content) => {
       const fileId = newUuid7(clock);
       try {

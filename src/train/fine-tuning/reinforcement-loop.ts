@@ -1,9 +1,9 @@
 // Runs the reinforcement jobs that the database assigns to this server, a few at a time. Pausing or cancelling a job
 // takes it from the server, which then stops sampling for it.
 import type { FineTuningJob } from "../../base/domain/fine-tuning/fine-tuning-job.ts";
-import { serviceOf, type Service } from "../../base/domain/lifecycle.ts";
+import type { Service } from "../../base/domain/lifecycle.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
-import { repeatUntil } from "../../base/domain/waiting/repeat-until.ts";
+import { repeatingService } from "../../base/domain/waiting/repeat-until.ts";
 import type { Logger } from "../../base/telemetry/logger.ts";
 import { nextAction, type StepDependencies } from "./reinforcement-step.ts";
 
@@ -19,19 +19,19 @@ interface RunningJob {
 export class ReinforcementLoop implements Service {
   readonly #dependencies: LoopDependencies;
   readonly #running = new Map<string, RunningJob>();
-  #looking: Promise<void> = Promise.resolve();
-  readonly #life = serviceOf("reinforcement jobs", {
-    start: async (signal) => {
-      this.#looking = this.#keepLooking(signal);
-    },
-    stop: async () => {
-      await this.#looking;
-      await Promise.all([...this.#running.values()].map(({ stop, done }) => (stop.abort(), done)));
-    },
-  });
+  readonly #life: Service;
 
   constructor(dependencies: LoopDependencies) {
     this.#dependencies = dependencies;
+    const { clock, settings, logger } = dependencies;
+    const onFault = (error: unknown): void =>
+      logger.warn({ err: error }, "reinforcement jobs could not be read; trying again");
+    this.#life = repeatingService(
+      "reinforcement jobs",
+      { clock, pauseMs: settings.lookMs, onFault },
+      () => this.#look(),
+      () => Promise.all([...this.#running.values()].map(({ stop, done }) => (stop.abort(), done))),
+    );
   }
 
   start(): Promise<void> {
@@ -41,13 +41,6 @@ export class ReinforcementLoop implements Service {
   /** Stops sampling. Another server, or the next start, continues each job after its last recorded action. */
   stop(): Promise<void> {
     return this.#life.stop();
-  }
-
-  #keepLooking(signal: AbortSignal): Promise<void> {
-    const { clock, settings, logger } = this.#dependencies;
-    const onFault = (error: unknown): void =>
-      logger.warn({ err: error }, "reinforcement jobs could not be read; trying again");
-    return repeatUntil(signal, { clock, pauseMs: settings.lookMs, onFault }, () => this.#look());
   }
 
   /** Starts jobs that are newly assigned to this server, and stops jobs that are no longer assigned to it. */

@@ -1,8 +1,8 @@
 // Runs the learning of those models that the database assigns to this server, a few at a time.
-import { serviceOf, type Service } from "../../base/domain/lifecycle.ts";
+import type { Service } from "../../base/domain/lifecycle.ts";
 import type { Learning } from "../../base/domain/learning/learning-store.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
-import { repeatUntil } from "../../base/domain/waiting/repeat-until.ts";
+import { repeatingService } from "../../base/domain/waiting/repeat-until.ts";
 import type { Logger } from "../../base/telemetry/logger.ts";
 import type { StepDependencies } from "./step-dependencies.ts";
 import { takeStep } from "./take-step.ts";
@@ -17,19 +17,19 @@ export class LearningLoop implements Service {
   readonly #dependencies: LoopDependencies;
   /** Steps in progress, by model id. */
   readonly #running = new Map<string, Promise<void>>();
-  #looking: Promise<void> = Promise.resolve();
-  readonly #life = serviceOf("learning", {
-    start: async (signal) => {
-      this.#looking = this.#keepLooking(signal);
-    },
-    stop: async () => {
-      await this.#looking;
-      await Promise.all(this.#running.values());
-    },
-  });
+  readonly #life: Service;
 
   constructor(dependencies: LoopDependencies) {
     this.#dependencies = dependencies;
+    const { clock, settings, logger } = dependencies;
+    const onFault = (error: unknown): void =>
+      logger.warn({ err: error }, "learning models could not be read; trying again");
+    this.#life = repeatingService(
+      "learning",
+      { clock, pauseMs: settings.lookMs, onFault },
+      (signal) => this.#look(signal),
+      () => Promise.all(this.#running.values()),
+    );
   }
 
   start(): Promise<void> {
@@ -39,13 +39,6 @@ export class LearningLoop implements Service {
   /** Stops after the requests in progress. Another server, or the next start, repeats an unfinished evaluation. */
   stop(): Promise<void> {
     return this.#life.stop();
-  }
-
-  #keepLooking(signal: AbortSignal): Promise<void> {
-    const { clock, settings, logger } = this.#dependencies;
-    const onFault = (error: unknown): void =>
-      logger.warn({ err: error }, "learning models could not be read; trying again");
-    return repeatUntil(signal, { clock, pauseMs: settings.lookMs, onFault }, () => this.#look(signal));
   }
 
   /** Begins a step for each model that has none in progress, up to the limit. */

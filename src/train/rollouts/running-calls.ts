@@ -2,10 +2,10 @@
 // rollout aborts its own calls at once. Every server also looks periodically for rollouts that expired, or that another
 // server ended.
 import type { Clock } from "../../base/domain/clock.ts";
-import { serviceOf, type Service } from "../../base/domain/lifecycle.ts";
+import type { Service } from "../../base/domain/lifecycle.ts";
 import type { RolloutStore } from "../../base/domain/rollouts/rollout.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
-import { repeatUntil } from "../../base/domain/waiting/repeat-until.ts";
+import { repeatingService } from "../../base/domain/waiting/repeat-until.ts";
 
 export interface RunningCallsDependencies {
   readonly rollouts: Pick<RolloutStore, "find">;
@@ -20,18 +20,13 @@ const lookMs = 2000;
 export class RunningCalls implements Service {
   readonly #dependencies: RunningCallsDependencies;
   readonly #calls = new Map<string, Set<AbortController>>();
-  #looking: Promise<void> = Promise.resolve();
-  readonly #life = serviceOf("running calls of rollouts", {
-    start: async (signal) => {
-      const { clock, onFault } = this.#dependencies;
-      const repetition = { clock, pauseMs: lookMs, onFault, pausesFirst: true };
-      this.#looking = repeatUntil(signal, repetition, () => this.look());
-    },
-    stop: () => this.#looking,
-  });
+  readonly #life: Service;
 
   constructor(dependencies: RunningCallsDependencies) {
     this.#dependencies = dependencies;
+    const { clock, onFault } = dependencies;
+    const repetition = { clock, pauseMs: lookMs, onFault, pausesFirst: true };
+    this.#life = repeatingService("running calls of rollouts", repetition, () => this.look());
   }
 
   start(): Promise<void> {

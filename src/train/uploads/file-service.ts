@@ -8,14 +8,14 @@ import { mayReach, reachOf, type Caller } from "../../base/domain/access.ts";
 import type { ArtifactStore } from "../../store/artifacts/artifact-store.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import { newUuid7 } from "../../base/domain/random.ts";
-import { serviceOf, type Service } from "../../base/domain/lifecycle.ts";
+import type { Service } from "../../base/domain/lifecycle.ts";
 import { allItems, type Page, type PageRequest } from "../../base/domain/page.ts";
 import { fullDiskError } from "../../base/domain/transient-errors/full-disk.ts";
 import { requirePlainFile } from "../../base/domain/transient-errors/plain-file.ts";
 import { notFound, ServiceError } from "../../base/domain/service-error.ts";
 import type { FileFilter, FileStore, UploadedFile } from "../../base/domain/uploads/uploaded-file.ts";
 import type { UploadStore } from "../../base/domain/uploads/upload.ts";
-import { repeatUntil } from "../../base/domain/waiting/repeat-until.ts";
+import { repeatingService } from "../../base/domain/waiting/repeat-until.ts";
 import { createPartUploads, type PartUploads } from "./part-uploads.ts";
 import type { FileWriter, ReceivedFile } from "./file-writer.ts";
 import type { FileSettings } from "./settings.ts";
@@ -132,19 +132,8 @@ export function createFileService(dependencies: FileDependencies): FileService {
     await removeAll({ unusedSince, expiresBefore: null });
   };
 
-  let sweeping: Promise<void> | null = null;
-  const sweepAgain = (signal: AbortSignal): Promise<void> =>
-    repeatUntil(signal, { clock, pauseMs: settings.sweepSeconds * 1000, onFault }, sweep);
-
   return {
-    ...serviceOf("uploaded files", {
-      start: async (signal) => {
-        sweeping = sweepAgain(signal);
-      },
-      stop: async () => {
-        await sweeping;
-      },
-    }),
+    ...repeatingService("uploaded files", { clock, pauseMs: settings.sweepSeconds * 1000, onFault }, sweep),
     ...writing,
     look: (file) => bytesOf(artifacts, file),
     find: async (id, caller) => {

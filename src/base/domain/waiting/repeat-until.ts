@@ -1,5 +1,6 @@
 // Periodic work of a service, until the service stops.
 import type { Clock } from "../clock.ts";
+import { serviceOf, type Service } from "../lifecycle.ts";
 
 export interface Repetition {
   readonly clock: Pick<Clock, "sleep">;
@@ -24,4 +25,27 @@ export async function repeatUntil(
     await work().catch(onFault);
     await pause();
   }
+}
+
+/**
+ * Creates a service that runs `work` again and again while it is started.
+ *
+ * @param end called at the stop, when the current run has ended
+ */
+export function repeatingService(
+  name: string,
+  repetition: Repetition,
+  work: (signal: AbortSignal) => Promise<unknown>,
+  end?: () => Promise<unknown>,
+): Service {
+  let repeating: Promise<void> = Promise.resolve();
+  return serviceOf(name, {
+    start: async (signal) => {
+      repeating = repeatUntil(signal, repetition, () => work(signal));
+    },
+    stop: async () => {
+      await repeating;
+      await end?.();
+    },
+  });
 }

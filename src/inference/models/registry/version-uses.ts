@@ -3,8 +3,9 @@
 // request, or when the server's lease ends. `AdaptersInUse`, which counts running requests, prevents deletion by this
 // server itself.
 import type { Clock } from "../../../base/domain/clock.ts";
-import { serviceOf, type Service } from "../../../base/domain/lifecycle.ts";
+import type { Service } from "../../../base/domain/lifecycle.ts";
 import { adapterId, type ModelStore, type VersionKey } from "../../../base/domain/model.ts";
+import { repeatingService } from "../../../base/domain/waiting/repeat-until.ts";
 
 export interface VersionUsesDependencies {
   readonly store: Pick<ModelStore, "useVersion" | "endUse">;
@@ -36,16 +37,16 @@ export class VersionUses implements Service {
   readonly #uses = new Map<string, Use>();
   /** The latest write to the database. The next write begins when this one has ended. */
   #writing: Promise<unknown> = Promise.resolve();
-  #looking: Promise<void> = Promise.resolve();
-  readonly #life = serviceOf("version uses", {
-    start: async (signal) => {
-      this.#looking = this.#keepLooking(signal);
-    },
-    stop: () => this.#looking,
-  });
+  readonly #life: Service;
 
   constructor(dependencies: VersionUsesDependencies) {
     this.#dependencies = dependencies;
+    const { clock, onFault } = dependencies;
+    this.#life = repeatingService(
+      "version uses",
+      { clock, pauseMs: lookMs, onFault, pausesFirst: true },
+      () => this.#write(() => this.#endIdle(), undefined),
+    );
   }
 
   start(): Promise<void> {
@@ -102,14 +103,6 @@ export class VersionUses implements Service {
     });
     this.#writing = written;
     return written;
-  }
-
-  async #keepLooking(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      // The sleep rejects when the service stops; the loop then ends.
-      await this.#dependencies.clock.sleep(lookMs, { signal }).catch(() => undefined);
-      if (!signal.aborted) await this.#write(() => this.#endIdle(), undefined);
-    }
   }
 }
 

@@ -1,6 +1,6 @@
 // Retention rules for the training data and events of ended jobs, ordered by end time.
 import { sql } from "kysely";
-import { findEntityOverLimit, storedOfModels } from "./model-bytes.ts";
+import { bytesIn } from "./entity-bytes.ts";
 import { keyText, type KeptRows } from "./kept-rows.ts";
 import { idOf, rowOf, subtractRemoved } from "./kept-trajectories.ts";
 
@@ -15,7 +15,7 @@ export function keptJobs(): KeptRows {
         order by job.ended_at, job.id limit ${limit}`.execute(queries);
       return rows.map(rowOf);
     },
-    findEntityOverLimit: (queries, behind, bytes) => findEntityOverLimit(queries, "job_bytes", behind, bytes),
+    ...bytesIn("job_bytes"),
     needed: async (queries, rows) => {
       // Keeps all jobs of a model while a replay of one of its jobs is queued or running, because the replay may have
       // to repeat any earlier job.
@@ -40,6 +40,5 @@ export function keptJobs(): KeptRows {
         .execute();
       return subtractRemoved(transaction, "job_bytes", rows, marked);
     },
-    stored: (queries, entity) => storedOfModels(queries, "job_bytes", entity),
   };
 }

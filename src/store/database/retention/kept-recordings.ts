@@ -1,7 +1,7 @@
 // Retention rules for recorded completions, in storage order.
 import { sql } from "kysely";
 import { deleteLocked } from "../completions/delete-completions.ts";
-import { findEntityOverLimit, storedOfModels } from "./model-bytes.ts";
+import { bytesIn } from "./entity-bytes.ts";
 import { keyText, type KeptRow, type KeptRows } from "./kept-rows.ts";
 
 export function keptRecordings(): KeptRows {
@@ -22,8 +22,7 @@ export function keptRecordings(): KeptRows {
         byteCount: row.byte_count,
       }));
     },
-    findEntityOverLimit: (queries, behind, bytes) =>
-      findEntityOverLimit(queries, "completion_bytes", behind, bytes),
+    ...bytesIn("completion_bytes"),
     findModelOverLimit: async (queries, behind, count) => {
       const model = await queries
         .selectFrom("models")
@@ -62,6 +61,5 @@ export function keptRecordings(): KeptRows {
       const gone = new Set(going.map(({ sequence }) => sequence));
       return rows.filter(({ key }) => gone.has(Number(key[0])));
     },
-    stored: (queries, entity) => storedOfModels(queries, "completion_bytes", entity),
   };
 }

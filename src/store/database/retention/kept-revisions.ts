@@ -1,7 +1,8 @@
 // Retention rules for feedback contents that were replaced, ordered by the time of replacement.
 import { sql } from "kysely";
 import { bytesBy, type KeptRow, type KeptRows } from "./kept-rows.ts";
-import { addProjectBytes, findProjectsOverLimit, storedOfProjects } from "./project-bytes.ts";
+import { bytesIn } from "./entity-bytes.ts";
+import { addProjectBytes } from "./project-bytes.ts";
 
 export function keptRevisions(): KeptRows {
   return {
@@ -20,8 +21,7 @@ export function keptRevisions(): KeptRows {
         byteCount: bytes,
       }));
     },
-    findEntityOverLimit: (queries, behind, bytes) =>
-      findProjectsOverLimit(queries, "revision_bytes", behind, bytes),
+    ...bytesIn("revision_bytes"),
     needed: async () => new Set(),
     remove: async (transaction, rows) => {
       const removed: KeptRow[] = [];
@@ -40,7 +40,6 @@ export function keptRevisions(): KeptRows {
         await addProjectBytes(transaction, "revision_bytes", projectId, -(projects.get(projectId) ?? 0));
       return removed;
     },
-    stored: (queries, entity) => storedOfProjects(queries, "revision_bytes", entity),
   };
 }
 

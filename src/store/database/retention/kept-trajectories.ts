@@ -1,6 +1,7 @@
 // Retention rules for trajectory logs, ordered by the time of recording.
 import { sql, type Transaction } from "kysely";
-import { addModelBytes, findEntityOverLimit, type ModelBytes, storedOfModels } from "./model-bytes.ts";
+import { bytesIn } from "./entity-bytes.ts";
+import { addModelBytes, type ModelBytes } from "./model-bytes.ts";
 import type { Schema } from "../schema.ts";
 import { bytesBy, keyText, type KeptRows, type KeptRow } from "./kept-rows.ts";
 
@@ -15,7 +16,7 @@ export function keptTrajectories(): KeptRows {
         order by log.recorded_at, log.id limit ${limit}`.execute(queries);
       return rows.map(rowOf);
     },
-    findEntityOverLimit: (queries, behind, bytes) => findEntityOverLimit(queries, "log_bytes", behind, bytes),
+    ...bytesIn("log_bytes"),
     // Keeps the newest log of each model in any case, because the model's running sums continue from it.
     needed: async (queries, rows) => {
       const newest = await queries
@@ -40,7 +41,6 @@ export function keptTrajectories(): KeptRows {
         .execute();
       return subtractRemoved(transaction, "log_bytes", rows, marked);
     },
-    stored: (queries, entity) => storedOfModels(queries, "log_bytes", entity),
   };
 }
 

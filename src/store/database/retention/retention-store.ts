@@ -10,7 +10,7 @@ import { keptRevisions } from "./kept-revisions.ts";
 import type { KeptRows } from "./kept-rows.ts";
 import { keptTrajectories } from "./kept-trajectories.ts";
 import { listRemoved, noteRemoved } from "./removed-data.ts";
-import { storedOfProjects } from "./project-bytes.ts";
+import { bytesIn } from "./entity-bytes.ts";
 import { sweepSome } from "./sweep-some.ts";
 
 /** Key of the only row in the table that says which server sweeps. */
@@ -51,7 +51,7 @@ export function createRetentionStore({ queries }: Connection): RetentionStore {
       jobs: await kinds.jobs.stored(queries, entity),
       recordings: await kinds.recordings.stored(queries, entity),
       revisions: await kinds.revisions.stored(queries, entity),
-      feedback: await storedOfProjects(queries, "record_bytes", entity),
+      feedback: await bytesIn("record_bytes").stored(queries, entity),
       files: await storedIn(queries, "files", entity),
       traces: await storedIn(queries, "traced_files", entity),
     }),

@@ -4,7 +4,7 @@
 import type { Condition } from "../../../base/domain/feedback-query/condition.ts";
 import type { JobStore } from "../../../base/domain/job.ts";
 import { isTerminal } from "../../../base/domain/job.ts";
-import { serviceOf, type Service } from "../../../base/domain/lifecycle.ts";
+import type { Service } from "../../../base/domain/lifecycle.ts";
 import type { ModelStore } from "../../../base/domain/model.ts";
 import type {
   AutomaticProgress,
@@ -15,7 +15,7 @@ import type {
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { JsonObject } from "../../../base/domain/text/json.ts";
 import { oldestStep } from "../../../base/domain/version-age.ts";
-import { repeatUntil } from "../../../base/domain/waiting/repeat-until.ts";
+import { repeatingService } from "../../../base/domain/waiting/repeat-until.ts";
 import type { Logger } from "../../../base/telemetry/logger.ts";
 import { ruleCondition } from "../rule-condition.ts";
 import type { RewardSettings } from "../settings.ts";
@@ -48,16 +48,15 @@ const pagesMax = 10;
 
 export class AutomaticRules implements Service {
   readonly #dependencies: AutomaticDependencies;
-  #looking: Promise<void> = Promise.resolve();
-  readonly #life = serviceOf("automatic rules", {
-    start: async (signal) => {
-      this.#looking = this.#keepLooking(signal);
-    },
-    stop: () => this.#looking,
-  });
+  readonly #life: Service;
 
   constructor(dependencies: AutomaticDependencies) {
     this.#dependencies = dependencies;
+    const { clock, settings, logger } = dependencies;
+    const onFault = (error: unknown): void =>
+      logger.warn({ err: error }, "automatic rules could not be processed; trying again");
+    const repetition = { clock, pauseMs: settings.lookSeconds * 1000, onFault };
+    this.#life = repeatingService("automatic rules", repetition, (signal) => this.look(signal));
   }
 
   start(): Promise<void> {
@@ -67,14 +66,6 @@ export class AutomaticRules implements Service {
   /** Stops the rounds. Resolves when the current round has ended. */
   stop(): Promise<void> {
     return this.#life.stop();
-  }
-
-  #keepLooking(signal: AbortSignal): Promise<void> {
-    const { clock, settings, logger } = this.#dependencies;
-    const onFault = (error: unknown): void =>
-      logger.warn({ err: error }, "automatic rules could not be processed; trying again");
-    const pauseMs = settings.lookSeconds * 1000;
-    return repeatUntil(signal, { clock, pauseMs, onFault }, () => this.look(signal));
   }
 
   /**
