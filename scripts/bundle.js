@@ -1,6 +1,6 @@
 // Bundles the output of tsc, with its libraries: the `hone` command, and each process and thread that it starts.
-// Starting a process then loads only a tenth as many files. The code is unchanged, except that libraries find their
-// files next to the bundle (`beside-bundle`); docs/decisions/bundle.md has the reasons.
+// Starting a process then loads only a tenth as many files. The code is unchanged, except for a few expressions of
+// libraries (`changedLibraries`); docs/decisions/bundle.md has the reasons.
 import { readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join, posix } from "node:path";
 import { build } from "esbuild";
@@ -10,29 +10,36 @@ import { bundleFolder, bundleStamp, compiledFolder, root } from "./setup.js";
 
 const builtFolder = join(root, "dist", "src");
 /**
- * Packages that are not bundled. The native code of libSQL is in a separate package for each platform, and npm
- * installs the right one.
+ * Expressions of libraries, and their replacements. The first ones locate files, which are next to the bundle; the
+ * others take a noticeable part of a start.
  */
-const keptPackages = ["libsql"];
-/**
- * Expressions with which libraries locate files next to themselves, and their replacements, which locate the files
- * next to the bundle.
- */
-const movedFiles = [
+const changedLibraries = [
   {
     module: /onnxruntime-node[\\/]dist[\\/]binding\.js$/,
     spelled: "`../bin/napi-v6/",
-    moved: "`${besideBundle}onnxruntime/",
+    replacement: "`${besideBundle}onnxruntime/",
   },
   {
     module: /swagger-ui[\\/]index\.js$/,
     spelled: "__dirname, './static/logo.svg'",
-    moved: "besideBundle, 'swagger-ui', 'logo.svg'",
+    replacement: "besideBundle, 'swagger-ui', 'logo.svg'",
   },
   {
     module: /swagger-ui[\\/]lib[\\/]routes\.js$/,
     spelled: "__dirname, '..', 'static'",
-    moved: "besideBundle, 'swagger-ui'",
+    replacement: "besideBundle, 'swagger-ui'",
+  },
+  // libSQL asks twice which C library this system has. The second time, it reads a file, which is faster than a report.
+  {
+    module: /@neon-rs[\\/]load[\\/]dist[\\/]index\.js$/,
+    spelled: "process.report?.getReport()",
+    replacement: "undefined",
+  },
+  // Fastify's router would compile a function for each part of a path.
+  {
+    module: /find-my-way[\\/]lib[\\/]node\.js$/,
+    spelled: "new Function('path', 'i', `'use strict'\\nreturn ${lines.join(' && ')}`)",
+    replacement: "(path, i) => path.startsWith(prefix, i)",
   },
 ];
 
@@ -66,7 +73,6 @@ const { metafile, outputFiles } = await build({
   format: "esm",
   platform: "node",
   target: "node20.19",
-  external: keptPackages,
   inject: [join(root, "scripts", "source-lines.js")],
   write: false,
   sourcemap: "external",
@@ -83,10 +89,10 @@ const { metafile, outputFiles } = await build({
       setup: (builder) => builder.onLoad({ filter: /[\\/]dist[\\/]src[\\/]/ }, sideBySide),
     },
     {
-      name: "files-beside-bundle",
+      name: "changed-libraries",
       setup: (builder) =>
-        movedFiles.forEach((moved) =>
-          builder.onLoad({ filter: moved.module }, ({ path }) => withMovedFile(path, moved)),
+        changedLibraries.forEach((change) =>
+          builder.onLoad({ filter: change.module }, ({ path }) => withChange(path, change)),
         ),
     },
   ],
@@ -124,11 +130,11 @@ function sideBySide({ path }) {
   };
 }
 
-function withMovedFile(path, { spelled, moved }) {
+function withChange(path, { spelled, replacement }) {
   const text = readFileSync(path, "utf8");
   if (!text.includes(spelled))
-    throw new Error(`${path} does not contain ${spelled}. Update movedFiles in scripts/bundle.js.`);
-  return { contents: text.replace(spelled, () => moved) };
+    throw new Error(`${path} does not contain ${spelled}. Update changedLibraries in scripts/bundle.js.`);
+  return { contents: text.replace(spelled, () => replacement) };
 }
 
 /** Returns the licence texts of the packages that bundled files come from, as each package contains them. */

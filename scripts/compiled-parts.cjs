@@ -82,7 +82,9 @@ function loadPart(name) {
 }
 
 function requirePart(name) {
-  return name.startsWith("./part-") ? loadPart(name) : requireModule(name);
+  if (name.startsWith("./part-")) return loadPart(name);
+  // npm may install the native package of libSQL within the folder of libSQL.
+  return (name.startsWith("@libsql/") ? createRequire(requireModule.resolve("libsql")) : requireModule)(name);
 }
 
 /** Imports a part by its name, or an entry of the bundle by its URL. */

@@ -20,7 +20,7 @@ export interface EgressAllowlist {
  * cloud metadata and non-unicast addresses, and IPv6 addresses that embed IPv4 ones. The IPv4 networks of a BlockList
  * also match IPv4-mapped addresses (::ffff:0:0/96).
  */
-const closedToNames = networksOf([
+const closedToNames = [
   "0.0.0.0/8",
   "127.0.0.0/8",
   // The first is Alibaba Cloud's metadata service, the second Azure's virtual machine service.
@@ -45,7 +45,7 @@ const closedToNames = networksOf([
   "fd00:ec2::/32",
   "fd20:ce::254",
   "ff00::/8",
-]);
+];
 
 /**
  * Parses the setting `webhooks.allowed`.
@@ -65,6 +65,7 @@ export function readEgressAllowlist(entries: readonly string[]): EgressAllowlist
     else throw notAllowed(entry);
   }
   const open = networksOf(networks);
+  const closed = networksOf(names.length === 0 ? [] : closedToNames);
   const isListed = (host: string): boolean =>
     names.some((name) => (name.startsWith("*.") ? host.endsWith(name.slice(1)) : host === name));
   return {
@@ -79,7 +80,7 @@ export function readEgressAllowlist(entries: readonly string[]): EgressAllowlist
     mayConnect: (host, address) => {
       if (isWithin(open, address)) return true;
       const plain = plainHost(host);
-      return isIP(plain) === 0 && isListed(plain) && !isWithin(closedToNames, address);
+      return isIP(plain) === 0 && isListed(plain) && !isWithin(closed, address);
     },
   };
 }

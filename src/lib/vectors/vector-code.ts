@@ -194,4 +194,7 @@ const transpose: WasmFunction = (() => {
   return { parameters: ["i32", "i32", "i32", "i32", "i32"], locals, body: repeatWhileLess(at, end, body) };
 })();
 
-export const vectorModule: Uint8Array<ArrayBuffer> = assemble({ widen, rotate, largest, round, transpose });
+/** Returns the bytes of the WebAssembly module that exports the loops. */
+export function vectorModule(): Uint8Array<ArrayBuffer> {
+  return assemble({ widen, rotate, largest, round, transpose });
+}

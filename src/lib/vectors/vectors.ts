@@ -41,7 +41,7 @@ function load(): VectorCode {
   const { Module, Instance } = (globalThis as unknown as { readonly WebAssembly: WebAssemblyInterface })
     .WebAssembly;
   // Safe cast: the module exports these functions.
-  return new Instance(new Module(vectorModule)).exports as VectorCode;
+  return new Instance(new Module(vectorModule())).exports as VectorCode;
 }
 
 /** Converts float16 numbers to float32; exact. Their number must be a multiple of 8. */
