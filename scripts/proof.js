@@ -10,6 +10,7 @@ import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
+import { findChromium } from "./chromium.js";
 import { startPostgres } from "./postgres.js";
 import { root, say, setUp } from "./setup.js";
 import { built, environment, testFiles, wantPostgres } from "./test-files.js";
@@ -121,6 +122,7 @@ async function run({ file, seed }) {
       TEST_SEED: String(seed),
       TEST_TIMES: String(times),
       TEST_POSTGRES: postgres ?? "off",
+      CHROMIUM: findChromium() ?? "",
     },
     stdio: ["ignore", "pipe", "pipe"],
     detached: process.platform !== "win32",

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { call, newDataFolder, removeDataFolder, serverOfFile, startServer } from "../running-server.ts";
 import { Hone } from "../../src/apps/client/hone.ts";
 import { finish, model, registerModel, seenModel, submitJob } from "../served-jobs.ts";
-import { inBrowser, layoutShift, openPage, seriousFaults, setHidden, signIn } from "./page-under-test.ts";
+import { inBrowser, openPage, setHidden, signIn } from "./page-under-test.ts";
 
 const ofPage = serverOfFile({ flags: seenModel });
 
@@ -180,31 +180,6 @@ test(
     await close();
   },
 );
-
-test("every view is accessible in dark and light mode, on wide and narrow screens", inBrowser, async () => {
-  const server = ofPage();
-  const modelId = await registerModel(server, "seen");
-  const jobId = await submitJob(server, modelId, 2);
-  const views = ["", "#/models", `#/models/${modelId}`, "#/jobs", `#/jobs/${jobId}`, "#/nowhere"];
-  for (const [colorScheme, width] of [
-    ["light", 1280],
-    ["dark", 360],
-  ] as const) {
-    const { page, close } = await openPage(server, { colorScheme, width });
-    for (const view of views) {
-      await page.goto(`${server.url}/${view}`);
-      await page.getByRole("heading", { level: 1 }).waitFor();
-      await page.getByText("Loading …").waitFor({ state: "detached" });
-      assert.deepEqual(await seriousFaults(page), [], `${colorScheme}, ${width}, ${view}`);
-      const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
-      assert.equal(overflow, 0, `${view} fits a width of ${width}`);
-      // The limit for a "good" value in web.dev's Core Web Vitals.
-      const shift = await layoutShift(page);
-      assert.ok(shift < 0.1, `${view} at ${width}: what is shown has moved by ${shift}`);
-    }
-    await close();
-  }
-});
 
 test("a hidden tab sends no requests, and resumes when it is shown", inBrowser, async () => {
   const server = ofPage();

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
 import { Hone } from "../../src/apps/client/hone.ts";
+import { searchedOf } from "../../src/base/domain/testing/search.ts";
 import {
   newDataFolder,
   removeDataFolder,
@@ -12,7 +13,7 @@ import {
   startServer,
 } from "../running-server.ts";
 import { finish, seenModel, submitJob } from "../served-jobs.ts";
-import { allFaults, inBrowser, openPage } from "./page-under-test.ts";
+import { allFaults, inBrowser, layoutShift, openPage } from "./page-under-test.ts";
 
 const ofPage = serverOfFile({ flags: seenModel });
 
@@ -77,6 +78,7 @@ async function viewsOf(server: RunningServer): Promise<readonly string[]> {
     `train?feedback=${modelId}`,
     "trajectories",
     `trajectories/${modelId}`,
+    `trajectories/${modelId}?split=none`,
     `trajectories/${modelId}/9`,
     `traces?project=${project}`,
     `traces/t?project=${project}`,
@@ -97,6 +99,12 @@ async function viewsOf(server: RunningServer): Promise<readonly string[]> {
   ];
 }
 
+/** The two looks of the page, in which each view is opened in `npm run proof`; `npm test` opens it in one of them. */
+const looks = [
+  { colorScheme: "light", width: 1280 },
+  { colorScheme: "dark", width: 360 },
+] as const;
+
 /** Opens a view of a page that is signed in, and waits until its content has loaded. */
 async function open(page: Page, view: string): Promise<void> {
   await page.goto(`${page.url().split("#")[0] ?? ""}#/${view}`);
@@ -110,22 +118,25 @@ test(
   async () => {
     const server = ofPage();
     const views = await viewsOf(server);
-    for (const [colorScheme, width] of [
-      ["light", 1280],
-      ["dark", 390],
-    ] as const) {
-      const { page, close } = await openPage(server, { colorScheme, width });
+    for (const look of looks) {
+      const { colorScheme, width } = look;
+      const { page, close } = await openPage(server, look);
       const refused: string[] = [];
       page.on("response", (answer) => {
         if (answer.status() >= 400) refused.push(`${answer.status()} ${answer.url()}`);
       });
       for (const view of views) {
+        if (!searchedOf(looks, 1, view.replaceAll(/[0-9a-f-]{36}/g, "id")).includes(look)) continue;
+        const shiftBefore = await layoutShift(page);
         await open(page, view);
         assert.equal(await page.getByRole("alert").count(), 0, `${view} shows an error`);
         assert.deepEqual(await allFaults(page), [], `${colorScheme}, ${width}, ${view}`);
         const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
         assert.equal(overflow, 0, `${view} fits a width of ${width}`);
         assert.deepEqual(refused, [], `${view} sends only requests that the server accepts`);
+        // The limit for a "good" value in web.dev's Core Web Vitals.
+        const shift = (await layoutShift(page)) - shiftBefore;
+        assert.ok(shift < 0.1, `${view} at ${width}: what is shown has moved by ${shift}`);
       }
       await open(page, "conversations");
       const direction = await page.evaluate(
@@ -149,7 +160,7 @@ test(
     });
     const { page } = await openPage(server);
     const { port } = new URL(server.url);
-    for (const view of ["", "models", "logs"]) {
+    for (const view of searchedOf(["", "models", "logs"], 1)) {
       await open(page, view);
       await server.kill();
       await page.getByText("does not answer. The page shows its last state").waitFor();

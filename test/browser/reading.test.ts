@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
 import { Hone } from "../../src/apps/client/hone.ts";
-import { serverOfFile, type RunningServer } from "../running-server.ts";
+import { eventually, serverOfFile, type RunningServer } from "../running-server.ts";
 import { registerModel, seenModel } from "../served-jobs.ts";
 import { inBrowser, openPage, seriousFaults } from "./page-under-test.ts";
 
@@ -94,6 +94,7 @@ test(
     await page.getByRole("heading", { name: "Reward 0.75" }).waitFor();
     for (const text of ["You know places.", "find", '"city": "Oslo"', "59.9, 10.7", "12.5", "Branch 1"])
       await page.getByText(text).first().waitFor();
+    assert.deepEqual(await seriousFaults(page), []);
     const tokens = page.getByRole("listbox", { name: "Tokens of turn 5" });
     await tokens.focus();
     const detail = page.locator("article", { has: tokens }).locator(".token-detail");
@@ -134,8 +135,14 @@ test("feedback can be given by keyboard, is listed, and can be undone by its aut
   const world = await newWorld();
   await fill(world);
   const { server, modelId, hone } = world;
-  const { page, close } = await openPage(server, { at: `#/trajectories/${modelId}/61` });
+  const { page, close } = await openPage(server, {
+    at: `#/trajectories/${modelId}/61`,
+    colorScheme: "dark",
+    width: 360,
+  });
   await page.getByText("None yet.").waitFor();
+  assert.deepEqual(await seriousFaults(page), []);
+  assert.equal(await page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0);
   const { id } = await hone.trajectories.get(modelId, "61");
   const { entity, project } = await hone.models.get(modelId);
   const given = async () =>
@@ -292,51 +299,30 @@ test("generation by two models can be stopped on both sides, by button and by ke
     await question.fill("Hi");
     await question.press("Enter");
     await page.getByText("answering", { exact: true }).nth(1).waitFor();
+    await eventually("both requests are sent", async () => (askedCount === 2 ? true : null));
+    askedCount = 0;
     await stop();
     await page.getByText("stopped", { exact: true }).nth(1).waitFor();
     assert.equal(await button.isDisabled(), true);
     await page.getByRole("button", { name: "New chat" }).click();
   }
-  assert.equal(askedCount, 4);
   await close();
 });
 
 test(
-  "the reading views are accessible in dark and light mode, on wide and narrow screens",
+  "on a narrow screen, the filters of a list are behind a button, and a missing trajectory is reported",
   inBrowser,
   async () => {
-    const world = await newWorld();
-    await fill(world);
-    const { server, modelId } = world;
-    const list = `#/trajectories/${modelId}`;
-    const views = [
-      "#/trajectories",
-      list,
-      `${list}?split=none`,
-      `${list}/61`,
-      `${list}/99`,
-      "#/chat",
-      "#/usage",
-    ];
-    for (const [colorScheme, width] of [
-      ["light", 1280],
-      ["dark", 360],
-    ] as const) {
-      const { page, close } = await openPage(server, { colorScheme, width });
-      for (const view of views) {
-        await page.goto(`${server.url}/${view}`);
-        await page.getByRole("heading", { level: 1 }).waitFor();
-        for (const loading of await page.getByText("Loading …").all())
-          await loading.waitFor({ state: "detached" });
-        assert.deepEqual(await seriousFaults(page), [], `${colorScheme}, ${width}, ${view}`);
-        const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
-        assert.equal(overflow, 0, `${view} fits a width of ${width}`);
-        if (width > 360 || view !== list) continue;
-        assert.equal(await page.getByLabel("Split").isVisible(), false);
-        await page.getByRole("button", { name: "Filters" }).click();
-        await page.getByLabel("Split").waitFor();
-      }
-      await close();
-    }
+    const { server, modelId } = await newWorld();
+    const at = `#/trajectories/${modelId}`;
+    const { page, close } = await openPage(server, { at, width: 360 });
+    await page.getByRole("button", { name: "Filters" }).waitFor();
+    assert.equal(await page.getByLabel("Split").isVisible(), false);
+    await page.getByRole("button", { name: "Filters" }).click();
+    await page.getByLabel("Split").waitFor();
+    await page.goto(`${server.url}/${at}/99`);
+    await page.getByRole("alert").waitFor();
+    assert.deepEqual(await seriousFaults(page), []);
+    await close();
   },
 );
