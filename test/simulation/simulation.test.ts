@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { searchSeeds } from "../../src/base/domain/testing/search.ts";
 import { simulate } from "./simulate.ts";
 
-const seeds = searchSeeds(12);
+const seeds = searchSeeds(6);
 /** Seed whose world is simulated twice, to compare both runs. `first` is the result of the first run. */
 const [, , again] = seeds;
 let first: Awaited<ReturnType<typeof simulate>> | null = null;

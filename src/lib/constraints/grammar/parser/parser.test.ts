@@ -42,7 +42,7 @@ function withinLimits<T>(compute: () => T): T | null {
 
 test("accepts the same texts and prefixes of random grammars as a search that tries each rule at each position", () => {
   let [served, ended, costly] = [0, 0, 0];
-  for (const random of fc.sample(plainGrammars, searching(100))) {
+  for (const random of fc.sample(plainGrammars, searching(50))) {
     const plain = matchable(random);
     if (plain[0].length === 0) {
       assert.throws(() => read(gbnfOf(random)), ConstraintRefusal);
@@ -68,7 +68,7 @@ test("accepts the same texts and prefixes of random grammars as a search that tr
       );
     }
   }
-  assert.ok(served > searchCount(45) && ended > searchCount(3_000), `${served} served, ${ended} texts ended`);
+  assert.ok(served > searchCount(20) && ended > searchCount(1_200), `${served} served, ${ended} texts ended`);
   // Few random grammars are so ambiguous that they exceed a limit.
   assert.ok(costly <= searchCount(1), `${costly} too costly`);
 });
