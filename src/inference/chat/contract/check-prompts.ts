@@ -40,12 +40,24 @@ function tokenPrompt(tokenIds: readonly number[]): TokenPrompt {
 
 export const userSays = (content: string): readonly MessageRecord[] => [{ role: "user", content }];
 
-/** Registers the tests that a prompt writer must pass; `make` creates one for the model in a folder. */
-export function checkPrompts(name: string, make: (folder: string) => Promise<PromptWriter>): void {
+/** Names of the models whose prompts the reference implementation has written. */
+export const recordedModels: readonly string[] = readdirSync(root);
+
+/**
+ * Registers the tests that a prompt writer must pass.
+ *
+ * @param make creates a prompt writer for the model in a folder
+ * @param models models whose recorded prompts are compared
+ */
+export function checkPrompts(
+  name: string,
+  make: (folder: string) => Promise<PromptWriter>,
+  models = recordedModels,
+): void {
   const write = (prompts: PromptWriter, task: PromptTask): Promise<WrittenPrompt> =>
     prompts.write(task, { client: "c", signal: new AbortController().signal });
 
-  for (const model of readdirSync(root)) {
+  for (const model of models) {
     test(`${name}: writes the same prompt as the reference implementation: ${model}`, async () => {
       const golden = JSON.parse(readFileSync(`${root}/${model}/golden.json`, "utf8")) as {
         readonly messages: readonly MessageRecord[];
