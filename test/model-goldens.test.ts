@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { GraphBuilder } from "../src/lib/graph/builder.ts";
 import { cacheDims } from "../src/lib/graph/cache-products.ts";
 import type { Tensor } from "../src/lib/graph/tensor.ts";
+import { searchedOf } from "../src/base/domain/testing/search.ts";
 import type { CacheShape, ModelConfig } from "../src/inference/architectures/config.ts";
 import { readModelConfig } from "../src/inference/architectures/config/read-config.ts";
 import { servingLoraInputs, type LoraAdapter } from "../src/inference/architectures/lora.ts";
@@ -423,6 +424,20 @@ async function decodeGreedily(
   });
 }
 
+/** Forms in which a prompt is computed: as a whole, or in chunks of a number of tokens. */
+const promptForms = [
+  ["a whole prompt", 0],
+  ["a prompt in two chunks", 5],
+] as const;
+
+function readGoldenTexts(folder: string) {
+  // Safe cast: the fixture belongs to this project.
+  return JSON.parse(readFileSync(`${folder}/golden.json`, "utf8")) as {
+    readonly greedy_prompt_ids: readonly number[];
+    readonly greedy_ids: readonly number[];
+  };
+}
+
 for (const name of names) {
   const folder = `${goldens}/models/${name}`;
   const golden = readSafetensorsHeader(`${folder}/golden.safetensors`).tensors;
@@ -431,10 +446,7 @@ for (const name of names) {
   const wantedLogprobs = readFloats(golden.get("logprobs_of_next")!);
   // The limit is higher for recurrences, because the reference sums them in chunks of float32.
   const logprobDifferenceMax = recurrenceOf(readModelConfig(folder)) === null ? 1e-4 : 2e-4;
-  const texts = JSON.parse(readFileSync(`${folder}/golden.json`, "utf8")) as {
-    readonly greedy_prompt_ids: readonly number[];
-    readonly greedy_ids: readonly number[];
-  };
+  const texts = readGoldenTexts(folder);
 
   test(`${name}: serving agrees with the reference`, async () => {
     const model = readModel(name);
@@ -459,27 +471,21 @@ for (const name of names) {
     assert.ok(entropy.every((value) => value >= 0 && value <= Math.log(512)));
   });
 
-  test(`${name}: decoding with the KV cache gives the reference's tokens`, async () => {
-    const model = readModel(name);
-    const greedy = await decodeGreedily(model, texts.greedy_prompt_ids, {
-      count: texts.greedy_ids.length,
-      chunkSize: 0,
-      lora: null,
+  for (const [what, chunkSize] of searchedOf(promptForms, 1, name))
+    test(`${name}: decoding with the KV cache after ${what} gives the reference's tokens`, async () => {
+      const greedy = await decodeGreedily(readModel(name), texts.greedy_prompt_ids, {
+        count: texts.greedy_ids.length,
+        chunkSize,
+        lora: null,
+      });
+      assert.deepEqual(greedy.ids, texts.greedy_ids);
     });
-    assert.deepEqual(greedy.ids, texts.greedy_ids);
-  });
+}
 
-  test(`${name}: a prompt in two chunks gives the reference's tokens`, async () => {
-    const model = readModel(name);
-    const greedy = await decodeGreedily(model, texts.greedy_prompt_ids, {
-      count: texts.greedy_ids.length,
-      chunkSize: 5,
-      lora: null,
-    });
-    assert.deepEqual(greedy.ids, texts.greedy_ids);
-  });
-
+for (const name of searchedOf(names, 10, "adapters")) {
+  const folder = `${goldens}/models/${name}`;
   test(`${name}: serving with an adapter agrees with training`, async () => {
+    const texts = readGoldenTexts(folder);
     const model = readModel(name);
     const adapter = createRandomAdapter(model.config, { rank: 2, alpha: 3, seed: 1 });
     const lora = servingLora(model.config, adapter);

@@ -18,6 +18,7 @@ import { readFloats } from "../../lib/model-files/stored-tensor.ts";
 import { readModelWeights } from "../architectures/weights.ts";
 import { weightsInMemory } from "../architectures/testing/weights-in-memory.ts";
 import { present } from "../../base/domain/assert.ts";
+import { searchedOf } from "../../base/domain/testing/search.ts";
 import { createGraphRunner } from "./graph-runner.ts";
 import type { ModelRunner } from "./model-runner.ts";
 import { requestOf, runTogether, smallLimits, withAdapter, type Transcript } from "./testing/run-loop.ts";
@@ -114,7 +115,9 @@ for (const name of modelNames) {
     const [transcript] = await runTogether(await runnerOf(name), [request]);
     assert.deepEqual(transcript.ids(), expected);
   });
+}
 
+for (const name of searchedOf(modelNames, 4)) {
   test(`${name}: each request of a crowd gets the same bits as without company`, async () => {
     await checkCrowd(await runnerOf(name), crowd(name, null));
   });

@@ -82,7 +82,7 @@ async function train(make: MakeTrainers, loss: Loss, t: TestContext): Promise<Ou
   };
 }
 
-for (const [index, loss] of losses.entries()) {
+for (const [index, loss] of searchedOf([...losses.entries()], 4, "steps")) {
   test(`the embedded and the naive trainer agree after three steps with loss ${index}, for any microbatch size`, async (t) => {
     const expected = await train(naive, loss, t);
     for (const microbatchTokens of searchedOf([1, 18, 1000], 1, `${index}`)) {
