@@ -5,6 +5,13 @@ import { fastifySwaggerUi } from "@fastify/swagger-ui";
 import type { FastifyInstance } from "fastify";
 import { errorSchema } from "../../wire/error.ts";
 
+/** Script that gives Swagger UI the theme that the user has chosen in the dashboard, or else the system's. */
+const themeScript = `
+const chosen = localStorage.getItem("hone-theme");
+const isDark = chosen === null ? matchMedia("(prefers-color-scheme: dark)").matches : chosen === "dark";
+document.documentElement.classList.toggle("dark-mode", isDark);
+`;
+
 /** Schemas of a route's answer, by media type: JSON, an event stream, text, a tar archive, and so on. */
 export interface AnswerSchemas {
   readonly json?: object;
@@ -75,6 +82,7 @@ export async function documentRoutes(app: FastifyInstance, version: string): Pro
   await app.register(fastifySwaggerUi, {
     routePrefix: "/docs",
     staticCSP: true,
+    theme: { js: [{ filename: "theme.js", content: themeScript }] },
     // Disables the validator, a service on the internet that the page calls by default.
     uiConfig: { validatorUrl: null, showExtensions: true, showCommonExtensions: true },
   });
