@@ -30,7 +30,7 @@ export function RowNav({
     [list, previous, next],
   );
   return (
-    <nav class="links row-nav" aria-label={listName}>
+    <nav class="links" aria-label={listName}>
       <Step to={previous} name="Previous" />
       <Step to={next} name="Next" />
     </nav>

@@ -23,7 +23,7 @@ export function Alternatives<Answer>({
       </header>
       <div class="alternatives">
         {answers.map((answer, index) => (
-          <section key={index} class="alternative" aria-label={`Answer ${index + 1}`}>
+          <section key={index} class="answer-card" aria-label={`Answer ${index + 1}`}>
             <header>
               <h4>Answer {index + 1}</h4>
               <span class="muted">{nameOf?.(answer)}</span>
