@@ -1,7 +1,7 @@
 // Tests reinforcement jobs of OpenAI's fine-tuning API with the official client on running servers. A model learns from
 // a grader, and a job survives the death of its server.
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { test, type TestContext } from "node:test";
 import OpenAI, { toFile } from "openai";
 import {
   eventually,
@@ -63,11 +63,18 @@ async function stepRewards(openai: OpenAI, id: string): Promise<readonly number[
   return rewards;
 }
 
-test("a reinforcement job samples, grades and trains until its rewards are higher", async (t) => {
+test("a server runs reinforcement jobs, and continues them after a crash", async (t) => {
   const dataFolder = newDataFolder();
   t.after(() => removeDataFolder(dataFolder));
   const server = await startServer({ dataFolder });
-  t.after(() => server.terminate());
+  t.after(() => server.kill());
+  await t.test("a job samples, grades and trains until its rewards are higher", () => learns(server));
+  await t.test("a job can be paused, resumed on a new server after a crash, and cancelled", (t) =>
+    continues(t, server),
+  );
+});
+
+async function learns(server: RunningServer): Promise<void> {
   const openai = clientOf(server);
   const validation = await upload(openai, ["sun", "moon"]);
   const created = await create(openai, 6, { validation_file: validation });
@@ -89,12 +96,9 @@ test("a reinforcement job samples, grades and trains until its rewards are highe
     messages: [{ role: "user", content: "Say yes." }],
   });
   assert.equal(answer.choices.length, 1);
-});
+}
 
-test("a reinforcement job can be paused, resumed on a new server after a crash, and cancelled", async (t) => {
-  const dataFolder = newDataFolder();
-  t.after(() => removeDataFolder(dataFolder));
-  const first = await startServer({ dataFolder });
+async function continues(t: TestContext, first: RunningServer): Promise<void> {
   const openai = clientOf(first);
   const { id } = await create(openai, 200);
   await until(openai, id, ({ status }) => status === "running");
@@ -105,7 +109,7 @@ test("a reinforcement job can be paused, resumed on a new server after a crash, 
     (await openai.fineTuning.jobs.checkpoints.list(id)).data.length > 0 ? true : null,
   );
   await first.kill();
-  const second = await startServer({ dataFolder });
+  const second = await startServer({ dataFolder: first.dataFolder });
   t.after(() => second.terminate());
   const again = clientOf(second);
   const before = (await again.fineTuning.jobs.checkpoints.list(id)).data.length;
@@ -119,4 +123,4 @@ test("a reinforcement job can be paused, resumed on a new server after a crash, 
   );
   await again.fineTuning.jobs.cancel(id);
   assert.equal((await again.fineTuning.jobs.retrieve(id)).status, "cancelled");
-});
+}

@@ -198,10 +198,3 @@ test("while another process locks the database, health and chats answer, and wri
   assert.equal((await writing).status, 200);
   for (const text of ["two", "three"]) assert.equal((await write(text)).status, 200);
 });
-
-test("SIGTERM ends the server with exit status 0", async () => {
-  const dataFolder = newDataFolder();
-  const server = await startServer({ dataFolder, flags: model });
-  assert.equal(await server.terminate(), 0);
-  removeDataFolder(dataFolder);
-});
