@@ -71,6 +71,7 @@ const longest = [
   "apps",
   "reinforcement-api",
   "test-browser",
+  "client",
   "store",
   "served-model",
   "chat",
