@@ -24,21 +24,14 @@ export const timeFields = {
 };
 
 /** Query field `metadata`, which selects trajectories by their metadata. */
-export const metadataField = Type.Array(Type.String(), {
+const metadataField = Type.Array(Type.String(), {
   maxItems: 16,
   description:
     "Metadata filters in the form `key=value`; a trajectory must match all of them. A filter matches if the metadata of the trajectory or its group has this value, written as text or as JSON.",
 });
 
-const filterFields = {
-  source: Type.Optional(
-    Type.Enum(["logs", "jobs"], {
-      default: "logs",
-      description: "`logs`: logged trajectories. `jobs`: trajectories sent to training jobs.",
-    }),
-  ),
-  log_id: Type.Optional(Type.String({ description: "Only trajectories of this log." })),
-  job_id: Type.Optional(Type.String({ description: "Only trajectories of this training job." })),
+/** Filters on trajectories by their own content. */
+export const trajectoryFields = {
   split: Type.Optional(
     Type.String({
       description: "Only trajectories of this split. Those of training jobs have the split `train`.",
@@ -50,6 +43,18 @@ const filterFields = {
   reward_max: Type.Optional(Type.Number({ description: "Only trajectories with at most this reward." })),
   text: Type.Optional(textField("trajectories")),
   metadata: Type.Optional(metadataField),
+};
+
+const filterFields = {
+  source: Type.Optional(
+    Type.Enum(["logs", "jobs"], {
+      default: "logs",
+      description: "`logs`: logged trajectories. `jobs`: trajectories sent to training jobs.",
+    }),
+  ),
+  log_id: Type.Optional(Type.String({ description: "Only trajectories of this log." })),
+  job_id: Type.Optional(Type.String({ description: "Only trajectories of this training job." })),
+  ...trajectoryFields,
 };
 
 export const rowPageQuerySchema = Type.Object({

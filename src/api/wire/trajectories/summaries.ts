@@ -9,9 +9,9 @@ import type {
 import { answerOf } from "../fields/resource.ts";
 import { orNull } from "../nullable.ts";
 import { pageQueryFields } from "../page.ts";
-import { readWords, textField } from "../fields/searched-text.ts";
+import { readWords } from "../fields/searched-text.ts";
 import { readMetricCondition } from "./metric-condition.ts";
-import { metadataField, readMetadata, readTime, stepField, timeFields } from "./row-query.ts";
+import { readMetadata, readTime, stepField, trajectoryFields } from "./row-query.ts";
 import type { RowFilter } from "./rows.ts";
 
 const sources = ["log", "job"] as const;
@@ -23,17 +23,7 @@ export const outlineQuerySchema = Type.Object({
       description: "`log`: only logged trajectories. `job`: only trajectories sent to training jobs.",
     }),
   ),
-  split: Type.Optional(
-    Type.String({
-      description: "Only trajectories of this split. Those of training jobs have the split `train`.",
-    }),
-  ),
-  step: Type.Optional(stepField),
-  ...timeFields,
-  reward_min: Type.Optional(Type.Number({ description: "Only trajectories with at least this reward." })),
-  reward_max: Type.Optional(Type.Number({ description: "Only trajectories with at most this reward." })),
-  text: Type.Optional(textField("trajectories")),
-  metadata: Type.Optional(metadataField),
+  ...trajectoryFields,
   metric: Type.Optional(
     Type.Array(Type.String({ maxLength: 300 }), {
       maxItems: 8,

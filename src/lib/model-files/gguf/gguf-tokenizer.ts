@@ -40,43 +40,29 @@ export function ggufTokenizer(metadata: GgufMetadata): TokenizerObjects {
   // Safe cast: the tokenizer's own file, which is checked when it is loaded.
   if (whole !== null)
     return { tokenizer: JSON.parse(whole) as TokenizerObjects["tokenizer"], config: special };
-  switch (model) {
-    case "gpt2":
-      return {
-        tokenizer: {
-          added_tokens: addedTokens(vocabulary, ["control", "unknown", "userDefined"]),
-          ...shared(metadata, tokens),
-          ...byteLevel(metadata, vocabulary),
-        },
-        config: special,
-      };
-    case "llama":
-      return {
-        tokenizer: {
-          added_tokens: takeBlanks(metadata, addedTokens(vocabulary, ["control", "unknown"])),
-          ...shared(metadata, tokens),
-          ...sentencePiece(metadata, vocabulary),
-        },
-        config: special,
-      };
-    case "gemma4":
-      return {
-        tokenizer: {
-          added_tokens: addedTokens(vocabulary, ["control", "unknown", "userDefined"]),
-          ...shared(metadata, tokens),
-          ...rankedPieces(metadata, vocabulary),
-        },
-        config: special,
-      };
-    default:
-      throw metadata.error(`its tokenizer is of the kind ${model}; gpt2, llama and gemma4 are read`);
-  }
+  if (model === null || !Object.hasOwn(kindsOfTokenizers, model))
+    throw metadata.error(`its tokenizer is of the kind ${model}; gpt2, llama and gemma4 are read`);
+  // Safe cast: the record has this key.
+  const partsOf = kindsOfTokenizers[model as keyof typeof kindsOfTokenizers];
+  const common = { version: "1.0", post_processor: postProcessor(metadata, tokens) };
+  return { tokenizer: { ...common, ...partsOf(metadata, vocabulary) }, config: special };
 }
 
-/** Returns the parts of tokenizer.json that do not depend on the kind of tokenizer. */
-function shared(metadata: GgufMetadata, tokens: readonly string[]): Readonly<Record<string, unknown>> {
-  return { version: "1.0", post_processor: postProcessor(metadata, tokens) };
-}
+/** Functions that return the parts of tokenizer.json that depend on the kind of tokenizer. */
+const kindsOfTokenizers = {
+  gpt2: (metadata: GgufMetadata, vocabulary: Vocabulary) => ({
+    added_tokens: addedTokens(vocabulary, ["control", "unknown", "userDefined"]),
+    ...byteLevel(metadata, vocabulary),
+  }),
+  llama: (metadata: GgufMetadata, vocabulary: Vocabulary) => ({
+    added_tokens: takeBlanks(metadata, addedTokens(vocabulary, ["control", "unknown"])),
+    ...sentencePiece(metadata, vocabulary),
+  }),
+  gemma4: (metadata: GgufMetadata, vocabulary: Vocabulary) => ({
+    added_tokens: addedTokens(vocabulary, ["control", "unknown", "userDefined"]),
+    ...rankedPieces(metadata, vocabulary),
+  }),
+};
 
 interface AddedToken {
   readonly id: number;
