@@ -1,6 +1,6 @@
 // A file of weights in the arrangement that the runtime's kernels use. All sessions map this file, so processes share
-// the weights instead of holding private copies; results have the same bits either way. The file holds an index (its
-// length, then JSON), then the bytes of one parameter and all arranged weights, each aligned to a page.
+// the weights instead of holding private copies; results have the same bits either way. The file holds the bytes of one
+// parameter and all arranged weights, each aligned to a page, then an index (JSON, then its length).
 import {
   closeSync,
   existsSync,
@@ -17,17 +17,22 @@ import {
 import { join } from "node:path";
 import { env } from "onnxruntime-node";
 import { assert, present } from "../../base/domain/assert.ts";
-import type { Graph } from "../../lib/graph/graph.ts";
-import { type ExternalParameter, readExternalParameters } from "../../lib/graph/onnx/external-data.ts";
-import type { ArrangedWeight, FilePiece, WeightSource } from "../../lib/graph/weight-source.ts";
+import type { Graph, NamedValue, Node, Value } from "../../lib/graph/graph.ts";
+import { readExternalParameters } from "../../lib/graph/onnx/external-data.ts";
+import {
+  type ArrangedWeight,
+  byteLengthOf,
+  type FilePiece,
+  type WeightSource,
+} from "../../lib/graph/weight-source.ts";
 import { loadProgram, type SessionOptions } from "./session.ts";
 
 /** Version of the files' format. Must change whenever the content of a written file would change. */
-export const arrangedFormat = `hone-arranged-1 onnxruntime-${env.versions.common}`;
+export const arrangedFormat = `hone-arranged-2 onnxruntime-${env.versions.common}`;
 
 type Weights = SessionOptions["weights"];
 
-/** Index of a file. Offsets are counted from the end of the index. */
+/** Index of a file. */
 interface ArrangedIndex {
   /**
    * A parameter whose bytes this file contains too. The runtime accepts arranged weights only together with a parameter
@@ -35,18 +40,19 @@ interface ArrangedIndex {
    */
   readonly carrier: { readonly name: string; readonly offset: number };
   readonly arranged: readonly ArrangedWeight[];
+  /** Number of bytes before the index. */
   readonly byteLength: number;
 }
 
 /** Size of a page in bytes. Mapped ranges must begin at a multiple of it. */
 const pageBytes = 4096;
 const lengthBytes = 4;
-const copiedBytesMax = 16 * 1024 * 1024;
+const copiedBytesMax = 1024 * 1024;
 
 /**
  * Writes the arranged weights of a graph's operations into a file, atomically. Omits arranged weights that another file
- * already holds. While writing, it needs memory for the arranged weights, and disk space for the weights plus twice the
- * arranged weights.
+ * already holds. The runtime arranges one weight at a time, so this function needs memory for the largest arranged
+ * weight, and disk space for all arranged weights plus twice the largest one.
  *
  * @throws ServiceError `internal` if the runtime cannot load the program
  */
@@ -56,18 +62,104 @@ export async function writeArrangedWeights(
   options: Pick<SessionOptions, "weights" | "threads">,
 ): Promise<void> {
   const folder = `${file}.${process.pid}.partial`;
-  const [modelFile, dataName] = [join(folder, "model.onnx"), "weights.bin"];
+  const whole = join(folder, "arranged");
   mkdirSync(folder, { recursive: true });
   try {
-    const program = await loadProgram(graph, options, { modelFile, dataName });
-    await program.release();
-    const parameters = readExternalParameters(readFileSync(modelFile));
-    const whole = join(folder, "arranged");
-    writePieces(whole, parameters, join(folder, dataName), options.weights);
+    const descriptor = openSync(whole, "w");
+    try {
+      await writeArranged(descriptor, folder, graph, options);
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
     putInPlace(whole, file);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** @param folder for the files that the runtime writes */
+async function writeArranged(
+  descriptor: number,
+  folder: string,
+  graph: Graph,
+  options: Pick<SessionOptions, "weights" | "threads">,
+): Promise<void> {
+  const [modelFile, dataName] = [join(folder, "model.onnx"), "weights.bin"];
+  let byteLength = 0;
+  const append = (source: string, piece: FilePiece): FilePiece => {
+    const placed = { offset: byteLength, byteLength: piece.byteLength };
+    copyPiece(source, descriptor, piece);
+    byteLength += padded(piece.byteLength);
+    return placed;
+  };
+  const { name, file, ...place } = carrierOf(graph, options.weights);
+  const carrier = { name, offset: append(file, place).offset };
+  const written = new Set([...options.weights.values()].flatMap(arrangedIn).map(({ key }) => key));
+  const arranged: ArrangedWeight[] = [];
+  for (const operation of operationsWithWeights(graph)) {
+    const program = await loadProgram(operation, options, { modelFile, dataName });
+    await program.release();
+    for (const { key, pieces } of readExternalParameters(readFileSync(modelFile)).flatMap(arrangedOf)) {
+      if (written.has(key)) continue;
+      written.add(key);
+      arranged.push({ key, pieces: pieces.map((piece) => append(join(folder, dataName), piece)) });
+    }
+  }
+  const text = Buffer.from(JSON.stringify({ carrier, arranged, byteLength } satisfies ArrangedIndex));
+  const length = Buffer.alloc(lengthBytes);
+  length.writeUInt32LE(text.length);
+  writeAll(descriptor, Buffer.concat([text, length]));
+}
+
+function arrangedOf({
+  arranged,
+}: {
+  readonly arranged: readonly ArrangedWeight[];
+}): readonly ArrangedWeight[] {
+  return arranged;
+}
+
+/** Returns the smallest parameter in a file that has no arranged weights yet, with its location. */
+function carrierOf(
+  { parameters }: Graph,
+  weights: Weights,
+): FilePiece & { readonly name: string; readonly file: string } {
+  const usable = parameters.flatMap(({ name, value }) => {
+    const source = weights.get(name);
+    if (source === undefined || !("file" in source) || source.arranged !== undefined) return [];
+    return [{ name, file: source.file, offset: source.offset, byteLength: byteLengthOf(value) }];
+  });
+  const [smallest] = usable.toSorted((one, other) => one.byteLength - other.byteLength);
+  return present(smallest, "a parameter in a file");
+}
+
+/** Operations and weights from which a value can be computed. */
+interface Fixed {
+  readonly nodes: readonly Node[];
+  readonly weights: readonly NamedValue[];
+}
+
+/**
+ * Returns a graph for each operation that applies weights to other values. The graph has only this operation, and the
+ * operations that compute its operands from weights and constants.
+ */
+function operationsWithWeights({ nodes, parameters }: Graph): readonly Graph[] {
+  const fixed = new Map<number, Fixed>(
+    parameters.map((parameter) => [parameter.value.id, { nodes: [], weights: [parameter] }]),
+  );
+  return nodes.flatMap((node) => {
+    const operands = node.inputs.map(({ id }) => fixed.get(id));
+    const known = operands.filter((operand) => operand !== undefined);
+    const own = [...new Set(known.flatMap((operand) => operand.nodes)), node];
+    const weights = [...new Set(known.flatMap((operand) => operand.weights))];
+    const isFixed = known.length === operands.length && (operands.length > 0 || node.kind === "constant");
+    if (isFixed) for (const { id } of node.outputs) fixed.set(id, { nodes: own, weights });
+    if (isFixed || weights.length === 0) return [];
+    const named = (value: Value): NamedValue => ({ name: `value ${value.id}`, value });
+    const inputs = node.inputs.filter(({ id }) => !fixed.has(id)).map(named);
+    return [{ nodes: own, inputs, parameters: weights, outputs: node.outputs.map(named) }];
+  });
 }
 
 /**
@@ -90,17 +182,11 @@ function putInPlace(whole: string, file: string): void {
 export function withArrangedWeights(file: string, weights: Weights): Weights | null {
   const found = readIndex(file);
   if (found === null) return null;
-  const { start, places } = found;
-  const moved = ({ offset, byteLength }: FilePiece): FilePiece => ({ offset: start + offset, byteLength });
-  const source: WeightSource = {
-    file,
-    offset: start + places.carrier.offset,
-    arranged: places.arranged.map(({ key, pieces }) => ({ key, pieces: pieces.map(moved) })),
-  };
-  return new Map(weights).set(places.carrier.name, source);
+  const { carrier, arranged } = found;
+  return new Map(weights).set(carrier.name, { file, offset: carrier.offset, arranged });
 }
 
-function readIndex(file: string): { readonly start: number; readonly places: ArrangedIndex } | null {
+function readIndex(file: string): ArrangedIndex | null {
   const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   if (size < lengthBytes) return null;
   const descriptor = openSync(file, "r");
@@ -109,61 +195,15 @@ function readIndex(file: string): { readonly start: number; readonly places: Arr
       const bytes = Buffer.alloc(length);
       return bytes.subarray(0, readSync(descriptor, bytes, 0, length, offset));
     };
-    const length = Math.min(read(lengthBytes, 0).readUInt32LE(0), size);
-    // Safe cast: `writePieces` wrote the index.
-    const places = JSON.parse(read(length, lengthBytes).toString()) as ArrangedIndex;
-    const start = padded(lengthBytes + length);
-    return size === start + places.byteLength ? { start, places } : null;
+    const end = size - lengthBytes;
+    const length = Math.min(read(lengthBytes, end).readUInt32LE(0), end);
+    // Safe cast: `writeArranged` wrote the index.
+    const index = JSON.parse(read(length, end - length).toString()) as ArrangedIndex;
+    return index.byteLength === end - length ? index : null;
   } catch {
     return null;
   } finally {
     closeSync(descriptor);
-  }
-}
-
-/** Writes a file: the index, then data copied from the files that the runtime wrote. */
-function writePieces(
-  file: string,
-  parameters: readonly ExternalParameter[],
-  dataFile: string,
-  weights: Weights,
-): void {
-  const others = new Map([...weights].map(([name, source]) => [name, arrangedIn(source)]));
-  const bySize = parameters
-    .filter(({ name }) => others.get(name)?.length === 0)
-    .toSorted((one, other) => one.byteLength - other.byteLength);
-  const carrier = present(bySize[0], "a parameter");
-  const written = new Set([...others.values()].flat().map(({ key }) => key));
-  const arranged = new Map(
-    parameters.flatMap((parameter) =>
-      parameter.arranged.filter(({ key }) => !written.has(key)).map((one) => [one.key, one]),
-    ),
-  );
-  const pieces: FilePiece[] = [];
-  let byteLength = 0;
-  const place = (piece: FilePiece): FilePiece => {
-    const placed = { offset: byteLength, byteLength: piece.byteLength };
-    pieces.push(piece);
-    byteLength += padded(piece.byteLength);
-    return placed;
-  };
-  const places: ArrangedIndex = {
-    carrier: { name: carrier.name, offset: place(carrier).offset },
-    arranged: [...arranged.values()].map(({ key, pieces: some }) => ({ key, pieces: some.map(place) })),
-    byteLength,
-  };
-  const [from, to] = [openSync(dataFile, "r"), openSync(file, "w")];
-  try {
-    const text = Buffer.from(JSON.stringify({ ...places, byteLength }));
-    const head = Buffer.alloc(padded(lengthBytes + text.length));
-    head.writeUInt32LE(text.length, 0);
-    text.copy(head, lengthBytes);
-    writeAll(to, head);
-    for (const piece of pieces) copyPiece(from, to, piece);
-    fsyncSync(to);
-  } finally {
-    closeSync(from);
-    closeSync(to);
   }
 }
 
@@ -172,13 +212,19 @@ function arrangedIn(source: WeightSource): readonly ArrangedWeight[] {
   return "file" in source ? (source.arranged ?? []) : [];
 }
 
-function copyPiece(from: number, to: number, { offset, byteLength }: FilePiece): void {
-  const buffer = Buffer.alloc(Math.min(byteLength, copiedBytesMax));
-  for (let done = 0; done < byteLength;) {
-    const count = readSync(from, buffer, 0, Math.min(buffer.length, byteLength - done), offset + done);
-    assert(count > 0, `the runtime wrote ${byteLength} bytes at ${offset}`);
-    writeAll(to, buffer.subarray(0, count));
-    done += count;
+/** Copies a piece of a file to the current end of another, and pads it to a whole number of pages. */
+function copyPiece(source: string, to: number, { offset, byteLength }: FilePiece): void {
+  const from = openSync(source, "r");
+  try {
+    const buffer = Buffer.alloc(Math.min(byteLength, copiedBytesMax));
+    for (let done = 0; done < byteLength;) {
+      const count = readSync(from, buffer, 0, Math.min(buffer.length, byteLength - done), offset + done);
+      assert(count > 0, `the file has ${byteLength} bytes at ${offset}`);
+      writeAll(to, buffer.subarray(0, count));
+      done += count;
+    }
+  } finally {
+    closeSync(from);
   }
   writeAll(to, Buffer.alloc(padded(byteLength) - byteLength));
 }

@@ -16,12 +16,6 @@ import type { GraphsOfEveryRequest, SessionsOptions } from "./serving-sessions.t
 
 type Weights = ReadonlyMap<string, WeightSource>;
 
-/**
- * Disk space needed while writing, as a multiple of the weights' size. The runtime's file holds the weights in both
- * layouts, and Hone's file holds one.
- */
-const writtenCopies = 3;
-
 /** Location of a model's arranged weights. */
 export interface ArrangedCache {
   readonly folder: string;
@@ -68,7 +62,8 @@ export async function mappedWeights(
   const inFiles = graph.parameters.filter(
     ({ name }) => "file" in (weights.get(name) ?? {}) && !isRotaryTable(name),
   );
-  const weightBytes = inFiles.reduce((sum, { value }) => sum + byteLengthOf(value), 0);
+  const sizes = inFiles.map(({ value }) => byteLengthOf(value));
+  const weightBytes = sizes.reduce((sum, size) => sum + size, 0);
   if (weightBytes < largeWeightBytes) return weights;
   const shapes = inFiles.map(({ name, value: { dtype, shape } }) => [name, dtype, shape]);
   const modelKey = cacheKey([model, shapes]);
@@ -81,7 +76,8 @@ export async function mappedWeights(
   if (kept !== null) return kept;
   if (isReadOnly) throw new Error(`${file} is missing`);
   mkdirSync(folder, { recursive: true });
-  requireRoom(folder, writtenCopies * weightBytes);
+  // The runtime writes one weight at a time, in both layouts.
+  requireRoom(folder, { keptBytes: weightBytes, neededBytes: weightBytes + 2 * Math.max(...sizes) });
   await writeArrangedWeights(file, graph, { weights, threads });
   // Removes the files of earlier weights of this model, and files that a crashed process left behind.
   for (const other of readdirSync(folder)) {
@@ -91,18 +87,23 @@ export async function mappedWeights(
 }
 
 /**
- * Requires that the disk has this much room.
+ * Requires that the disk has room for the bytes needed while writing, of which some are kept.
  *
  * @throws ServiceError `unavailable`
  */
-function requireRoom(folder: string, bytes: number): void {
+function requireRoom(
+  folder: string,
+  { keptBytes, neededBytes }: { readonly keptBytes: number; readonly neededBytes: number },
+): void {
   const { bavail, bsize } = statfsSync(folder);
-  if (bavail * bsize >= bytes) return;
-  const [needed, free] = [bytes, bavail * bsize].map((count) => `${Math.ceil(count / 2 ** 20)} MiB`);
+  if (bavail * bsize >= neededBytes) return;
+  const [needed, kept, free] = [neededBytes, keptBytes, bavail * bsize].map(
+    (count) => `${Math.ceil(count / 2 ** 20)} MiB`,
+  );
   throw new ServiceError({
     code: "unavailable",
     message:
-      `The first start with a model arranges its weights in ${folder}, which takes ${needed} of disk space at first and a third of ` +
-      `that afterwards; the disk has ${free} free. Free disk space, or move the data folder to another disk.`,
+      `The first start with a model arranges its weights in ${folder}, which takes ${needed} of disk space at first and ${kept} ` +
+      `afterwards; the disk has ${free} free. Free disk space, or move the data folder to another disk.`,
   });
 }
