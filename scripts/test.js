@@ -140,6 +140,8 @@ function groupOf(file) {
   if (top === "src") return apart.has(join(folder, below[0])) ? below[0] : folder;
   const server = /\bserverOfFile\((?:\{\s*)?(?:flags: (\w+),?\s*)?(?:onStart|\}?\))/.exec(text);
   if (server) return `served-${server[1] ?? "usual"}`;
+  // These files load the API and send it requests without a server process.
+  if (top === "test" && /testing\/(fake|queue)-server\.ts"/.test(text)) return "test-api";
   return ["test", "tools"].includes(top) && below.length > 0 ? `${top}-${folder}` : null;
 }
 

@@ -2,7 +2,7 @@
 // places: invalid fields get 422, a replacement keeps the id, a missing record cannot be replaced, and a retry adds
 // nothing.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import { keys } from "../src/api/http/testing/fake-server.ts";
 import { queueServer, toneQuestion } from "../src/api/http/testing/queue-server.ts";
 
@@ -22,10 +22,7 @@ const object = (name: string) => `weave:///${project}/object/${name}:digest`;
 const op = (name: string) => `weave:///${project}/op/${name}:digest`;
 const record = { project_id: project, weave_ref: call, feedback_type: "t", payload: { a: 1 } };
 
-let server: Awaited<ReturnType<typeof queueServer>>;
-before(async () => {
-  server = await queueServer();
-});
+const server = await queueServer();
 after(() => server.close());
 
 async function ask(path: string, body: object, key: string = keys.member) {

@@ -1,12 +1,11 @@
 // Tests, with a third-party store, that objects can be written piece by piece and read in ranges.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { type BucketServer, startBucketServer } from "../testing/bucket-server.ts";
+import { after, test } from "node:test";
+import { startBucketServer } from "../testing/bucket-server.ts";
 import { BucketClient } from "./bucket-client.ts";
 import { BucketUpload } from "./bucket-upload.ts";
 
-let store: BucketServer;
-before(async () => void (store = await startBucketServer()));
+const store = await startBucketServer();
 after(() => store.close());
 
 const partBytes = 1000;

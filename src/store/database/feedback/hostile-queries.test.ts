@@ -3,14 +3,14 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { before, after, test } from "node:test";
+import { after, test } from "node:test";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import { feedbackSettings, queryLimits } from "../../../judge/feedback/settings.ts";
 import { readForm } from "../../../api/wire/body.ts";
 import { feedbackQueryForm, toFeedbackQuery } from "../../../api/wire/feedback/feedback-queries.ts";
 import { sampleFeedback } from "../contract/storage-under-test.ts";
 import { openSqlite } from "../sqlite/sqlite-dialect.ts";
-import { openStores, type Stores } from "../stores.ts";
+import { openStores } from "../stores.ts";
 
 const limits = queryLimits(feedbackSettings.with());
 const turn = { entity: "team", timeMs: 60_000 };
@@ -21,25 +21,20 @@ const contains = (name: string, part: string): object => ({
   $contains: { input: field(name), substr: literal(part) },
 });
 
-let stores: Stores;
-let folder: string;
-
-before(async () => {
-  folder = mkdtempSync(join(tmpdir(), "hone-hostile-"));
-  stores = await openStores(openSqlite({ file: join(folder, "hone.db"), isShared: true }));
-  const payloads: Readonly<Record<string, FeedbackRecord["payload"]>> = {
-    percent: { note: "100%", big: 2 ** 53 + 2 },
-    plain: { note: "1000", big: 2 ** 53 },
-    star: { note: "a*[b]?_" },
-    nul: { note: "a\0b", "k\0": 1 },
-    half: { note: "\ud83d", "\ud83d": "name" },
-    quoted: { note: "'\"--;\\", 'a"b\\c$.[0]': { "": "deep" }, "'; drop table feedback; --": 1 },
-    long: { note: "x".repeat(1 << 19), list: Array.from({ length: 5000 }, (_, index) => index) },
-  };
-  await stores.feedback.create(
-    Object.entries(payloads).map(([id, payload]) => sampleFeedback(id, { payload, contentHash: id })),
-  );
-});
+const folder = mkdtempSync(join(tmpdir(), "hone-hostile-"));
+const stores = await openStores(openSqlite({ file: join(folder, "hone.db"), isShared: true }));
+const payloads: Readonly<Record<string, FeedbackRecord["payload"]>> = {
+  percent: { note: "100%", big: 2 ** 53 + 2 },
+  plain: { note: "1000", big: 2 ** 53 },
+  star: { note: "a*[b]?_" },
+  nul: { note: "a\0b", "k\0": 1 },
+  half: { note: "\ud83d", "\ud83d": "name" },
+  quoted: { note: "'\"--;\\", 'a"b\\c$.[0]': { "": "deep" }, "'; drop table feedback; --": 1 },
+  long: { note: "x".repeat(1 << 19), list: Array.from({ length: 5000 }, (_, index) => index) },
+};
+await stores.feedback.create(
+  Object.entries(payloads).map(([id, payload]) => sampleFeedback(id, { payload, contentHash: id })),
+);
 
 after(async () => {
   await stores.close();
