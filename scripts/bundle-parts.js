@@ -30,9 +30,15 @@ export async function writeParts(outputFiles, names) {
   for (const name of names) writeEntry(basename(name, ".js"));
 }
 
+/**
+ * Matches `import(` in an expression, and no method of that name. V8 forgets how to import modules dynamically if it
+ * reads stored functions, so the loader of parts imports them.
+ */
+const dynamicImport = /(?<![\w$.#])import\((?=")|(?<=(?:\bawait|\breturn|[=?:(>&|])\s*)import\(/g;
+
 async function commonJs(path, text, map) {
   const inlineMap = `data:application/json;base64,${Buffer.from(map).toString("base64")}`;
-  const imported = text.replaceAll('import("./part-', 'importPart("./part-');
+  const imported = text.replaceAll(dynamicImport, "importPart(");
   const result = await transform(`${imported}\n//# sourceMappingURL=${inlineMap}`, {
     sourcefile: path,
     format: "cjs",

@@ -41,6 +41,8 @@ const places = [
 const folderName = `${codeHash}-${process.version}-${process.arch}-${cachedDataVersionTag()}`;
 const besideBundle = paths.join(__dirname, "..", "/");
 const requireModule = createRequire(__filename);
+/** URL of the bundle's folder. */
+const ownFolder = pathToFileURL(paths.join(__dirname, "/")).href;
 /** Loaded parts, by name: the script, its exports, and whether V8 compiled it without stored functions. */
 const parts = new Map();
 /** Name of the file with compiled functions, which all processes and threads of a kind share. */
@@ -87,9 +89,10 @@ function requirePart(name) {
   return (name.startsWith("@libsql/") ? createRequire(requireModule.resolve("libsql")) : requireModule)(name);
 }
 
-/** Imports a part by its name, or an entry of the bundle by its URL. */
+/** Imports a part by its name, an entry of the bundle by its URL, or any other module. */
 async function importPart(name) {
-  return name.startsWith("file:") ? requireModule(fileURLToPath(name)) : requirePart(name);
+  if (name.startsWith("./part-")) return loadPart(name);
+  return name.startsWith(ownFolder) ? requireModule(fileURLToPath(name)) : import(name);
 }
 
 /** Returns the stored functions by part; none if there is no usable file. */
