@@ -134,6 +134,23 @@ test("a second graph's file holds only what the first lacks, and its sessions ma
   }
 });
 
+test("a parameter that the runtime replaces when it loads a program does not carry arranged weights", async () => {
+  const [file, source] = [join(folder, "arranged"), join(folder, "exponents")];
+  writeFileSync(source, new Uint8Array(new Float32Array(1).buffer));
+  const weights: Weights = new Map([...randomWeights(96, 1), ["exponent", { file: source, offset: 0 }]]);
+  const builder = new GraphBuilder();
+  const x = builder.input("x", "float32", ["B", 96]);
+  const scaled = builder.multiply(x, builder.exp(builder.parameter("exponent", [1])));
+  const shifted = builder.add(scaled, builder.parameter("scale", [96]));
+  const y = builder.matMul(shifted, builder.parameter("w", [96, 96]), { transposeB: true });
+  const graph = builder.build({ y });
+  await writeArrangedWeights(file, graph, { weights, threads: 1 });
+  const arranged = withArrangedWeights(file, weights);
+  const carriers = [...(arranged ?? [])].filter(([, one]) => "arranged" in one).map(([name]) => name);
+  assert.deepEqual(carriers, ["scale"]);
+  assert.deepEqual(await compute(graph, arranged ?? weights, 3), await compute(graph, weights, 3));
+});
+
 /** Returns the process's memory that is not mapped from files, in MiB. */
 function ownMemory(): number {
   return Number(/^RssAnon:\s+(\d+)/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1]) / 1024;

@@ -28,7 +28,7 @@ import {
 import { loadProgram, type SessionOptions } from "./session.ts";
 
 /** Version of the files' format. Must change whenever the content of a written file would change. */
-export const arrangedFormat = `hone-arranged-2 onnxruntime-${env.versions.common}`;
+export const arrangedFormat = `hone-arranged-3 onnxruntime-${env.versions.common}`;
 
 type Weights = SessionOptions["weights"];
 
@@ -93,41 +93,43 @@ async function writeArranged(
     byteLength += padded(piece.byteLength);
     return placed;
   };
-  const { name, file, ...place } = carrierOf(graph, options.weights);
-  const carrier = { name, offset: append(file, place).offset };
   const written = new Set([...options.weights.values()].flatMap(arrangedIn).map(({ key }) => key));
   const arranged: ArrangedWeight[] = [];
+  const savedNames = new Set<string>();
   for (const operation of operationsWithWeights(graph)) {
     const program = await loadProgram(operation, options, { modelFile, dataName });
     await program.release();
-    for (const { key, pieces } of readExternalParameters(readFileSync(modelFile)).flatMap(arrangedOf)) {
+    const saved = readExternalParameters(readFileSync(modelFile));
+    for (const { name } of saved) savedNames.add(name);
+    for (const { key, pieces } of saved.flatMap((parameter) => parameter.arranged)) {
       if (written.has(key)) continue;
       written.add(key);
       arranged.push({ key, pieces: pieces.map((piece) => append(join(folder, dataName), piece)) });
     }
   }
+  const { name, file, ...place } = carrierOf(graph, options.weights, savedNames);
+  const carrier = { name, offset: append(file, place).offset };
   const text = Buffer.from(JSON.stringify({ carrier, arranged, byteLength } satisfies ArrangedIndex));
   const length = Buffer.alloc(lengthBytes);
   length.writeUInt32LE(text.length);
   writeAll(descriptor, Buffer.concat([text, length]));
 }
 
-function arrangedOf({
-  arranged,
-}: {
-  readonly arranged: readonly ArrangedWeight[];
-}): readonly ArrangedWeight[] {
-  return arranged;
-}
-
-/** Returns the smallest parameter in a file that has no arranged weights yet, with its location. */
+/**
+ * Returns the smallest parameter in a file that has no arranged weights yet, with its location.
+ *
+ * @param savedNames parameters that the runtime reads. It replaces others, such as A in exp(A), by values that it
+ * computes when it loads the program.
+ */
 function carrierOf(
   { parameters }: Graph,
   weights: Weights,
+  savedNames: ReadonlySet<string>,
 ): FilePiece & { readonly name: string; readonly file: string } {
   const usable = parameters.flatMap(({ name, value }) => {
     const source = weights.get(name);
-    if (source === undefined || !("file" in source) || source.arranged !== undefined) return [];
+    const isUsable = source !== undefined && "file" in source && source.arranged === undefined;
+    if (!isUsable || !savedNames.has(name)) return [];
     return [{ name, file: source.file, offset: source.offset, byteLength: byteLengthOf(value) }];
   });
   const [smallest] = usable.toSorted((one, other) => one.byteLength - other.byteLength);
