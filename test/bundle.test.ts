@@ -49,6 +49,20 @@ test("contains an entry for every module that is started as a process or thread"
   );
 });
 
+// V8 forgets how to import modules dynamically if it reads stored functions, so `import()` would fail at the second start.
+test("no part of the bundle imports modules dynamically without the loader of parts", () => {
+  const folder = join("dist", "bundle");
+  const parts = readdirSync(folder).filter((name) => /^part-.*\.js$/.test(name));
+  const texts = parts.map((name) => readFileSync(join(folder, name), "utf8"));
+  assert.ok(texts.some((text) => text.includes("importPart(")));
+  // A method of the name `import` has a body after its parameters.
+  const found = texts.flatMap((text) => [...text.matchAll(/(?<![\w$.#])import\((?![^()]*\)\{).{0,60}/g)]);
+  assert.deepEqual(
+    found.map(([each]) => each),
+    [],
+  );
+});
+
 test("a set-up checkout contains the client that dependent projects import", async () => {
   const name = "hone-server/client";
   const client = (await import(name)) as Readonly<Record<string, unknown>>;

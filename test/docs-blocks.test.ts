@@ -60,6 +60,7 @@ const declared: Readonly<Record<string, readonly (readonly [start: string, reaso
     ["npm run pack", "takes minutes and asks the registry; test/npm.test.ts and test/package.test.ts"],
     ["npx hone demo", "takes long; test/demo.test.ts"],
     ["npx hone models fit", "asks the Hugging Face hub; src/inference/models/library/add-from-hub.test.ts"],
+    ["npx hone serve --default-model", "needs an added model; test/added-models.test.ts"],
   ],
   "docs/concepts/jobs.md": [["npx hone jobs list", "needs a job; src/apps/cli/job-commands.test.ts"]],
   "docs/concepts/learning.md": [["node dist/tools/bench", "takes long; test/training-loop.test.ts"]],

@@ -56,6 +56,7 @@ export const openRoutes: readonly string[] = [
   "GET /docs/yaml",
   "GET /docs/static/index.html",
   "GET /docs/static/swagger-initializer.js",
+  "GET /docs/static/theme/theme.js",
 ];
 
 /**
