@@ -65,7 +65,9 @@ test("takes each leading word that names a model as a model, also without a vers
     outputs.map((output) => /status \d$/.exec(output)?.[0]),
     ["status 0", "status 0", "status 0", "status 0", "status 0"],
   );
-  const asked = askedOf(server).map(({ model, said }) => `${model}: ${said.join()}`);
+  const asked = askedOf(server).map(
+    ({ model, said }) => `${model}: ${said.map((each) => (typeof each === "string" ? each : "")).join()}`,
+  );
   assert.deepEqual(
     new Set(asked.slice(0, 3)),
     new Set(["p/m:step1: which?", "p/m: which?", "small: which?"]),

@@ -7,8 +7,14 @@ import { withFeedbackReward } from "./job-success.ts";
 import { outcome } from "./testing/queue-bench.ts";
 
 const source = (id: number, reward: number | null, use: ListedSource["use"] = "trained"): ListedSource => ({
-  ...{ id: String(id), requestId: `r${id}`, choice: 0, step: 1, peopleCount: 1, feedback: [] },
-  ...{ reward, use },
+  id: String(id),
+  requestId: `r${id}`,
+  choice: 0,
+  step: 1,
+  peopleCount: 1,
+  feedback: [],
+  reward,
+  use,
 });
 
 /** Returns the metrics of a job with these sources. */

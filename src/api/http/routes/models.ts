@@ -42,7 +42,9 @@ export function modelRoutes(app: FastifyInstance, dependencies: HttpDependencies
     ({ query, caller }) => {
       const { entity = null, project = null, name = null, search, learning } = query;
       const filter = {
-        ...{ entity, project, name },
+        entity,
+        project,
+        name,
         ...(search !== undefined && { text: search }),
         ...(learning === "on" && ({ learns: true } as const)),
       };

@@ -143,7 +143,11 @@ export function curveCsv({ label, lines }: Curve): string {
   const hasRanges = lines.some(({ points }) => points.some(({ range }) => range !== undefined));
   const rows = lines.flatMap(({ name, points }) =>
     points.map(({ step, time, tokens, value, range }) => [
-      ...[name, step, time, tokens, value],
+      name,
+      step,
+      time,
+      tokens,
+      value,
       ...(hasRanges ? (range ?? [null, null]) : []),
     ]),
   );

@@ -6,7 +6,9 @@ import { curveCsv, nearestLine, plotData } from "../charts/plot-data.ts";
 import { groupedCurves, groupRuns } from "./run-groups.ts";
 
 const point = (step: number, value: number, tokens: number | null = null): Point => ({
-  ...{ step, value, tokens },
+  step,
+  value,
+  tokens,
   time: step * 2,
 });
 const run = (id: string, rate: string | null, ...points: readonly Point[]) => ({
