@@ -177,6 +177,7 @@ test(
     await page.getByRole("link", { name: "two" }).waitFor();
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByLabel("Key of this server").waitFor();
+    assert.equal(page.url(), `${server.url}/`, "the next user does not get the address of the last view");
     await close();
   },
 );

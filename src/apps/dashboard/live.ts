@@ -3,7 +3,7 @@ import { computed, signal } from "@preact/signals";
 import type { ServerSummary } from "../client/api.ts";
 import type { Hone } from "../client/hone.ts";
 import { HoneError } from "../client/hone-error.ts";
-import { signOut } from "./session.ts";
+import { endSession } from "./session.ts";
 import { pause, untilVisible, whileVisible } from "./visibility.ts";
 
 /** Latest summary; null before the first. */
@@ -40,7 +40,7 @@ async function follow(hone: Hone, signal: AbortSignal): Promise<void> {
       }
     } catch (error) {
       if (visible.aborted) continue;
-      if (error instanceof HoneError && error.status === 401) return signOut();
+      if (error instanceof HoneError && error.status === 401) return endSession();
       isAway.value = true;
     }
     await pause(pauseMs, visible);

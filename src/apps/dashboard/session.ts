@@ -42,9 +42,20 @@ export async function signIn(key: string): Promise<boolean> {
   return true;
 }
 
-export function signOut(): void {
+/** Ends a session whose key the server no longer accepts. The view stays, for the same user with a valid key. */
+export function endSession(): void {
   sessionStorage.removeItem(keyName);
   session.value = null;
+}
+
+/**
+ * Signs the user out, and loads the page again without the part of the address after `#`. The next user of this tab
+ * then sees nothing of this user's work: neither the address, which contains the conversation of a chat, nor what the
+ * page holds in memory.
+ */
+export function signOut(): void {
+  endSession();
+  location.replace(location.pathname);
 }
 
 /** Returns a session with this key; null if the server rejects the key. */

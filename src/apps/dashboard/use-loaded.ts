@@ -5,7 +5,7 @@ import { HoneError } from "../client/hone-error.ts";
 import { messageOf } from "./components/errors/error-text.ts";
 import { isAway } from "./live.ts";
 import { pause, untilVisible } from "./visibility.ts";
-import { signOut } from "./session.ts";
+import { endSession } from "./session.ts";
 
 export interface Loaded<Value> {
   /** Last loaded value; null before the first success. */
@@ -48,7 +48,7 @@ export function useLoaded<Value>(
         setState({ value, failure: null, isLoading: false });
       } catch (error) {
         if (signal.aborted) return;
-        if (error instanceof HoneError && error.status === 401) signOut();
+        if (error instanceof HoneError && error.status === 401) endSession();
         // A value for other arguments, such as another project, would contradict the error.
         const isSame = given.every((one, index) => Object.is(one, loadedFor.current[index]));
         setState(({ value }) => ({

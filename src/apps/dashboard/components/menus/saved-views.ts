@@ -1,5 +1,7 @@
-// Views that the user saved under a name, such as a list with filters. They are stored in this browser.
-import { signal } from "@preact/signals";
+// Views that the user saved under a name, such as a list with filters. They are stored in this browser, separately for
+// each owner of a key, since filters may quote conversations.
+import { effect, signal } from "@preact/signals";
+import { session } from "../../session.ts";
 
 export interface SavedView {
   readonly name: string;
@@ -7,11 +9,14 @@ export interface SavedView {
   readonly address: string;
 }
 
-const storedName = "hone-views";
 /** Maximum number of saved views; saving another one drops the oldest. */
 const viewsMax = 50;
 
-export const savedViews = signal<readonly SavedView[]>(storedViews());
+export const savedViews = signal<readonly SavedView[]>([]);
+
+effect(() => {
+  savedViews.value = storedViews();
+});
 
 /** Saves a view. Replaces a view of the same list that has this name. */
 export function saveView(view: SavedView): void {
@@ -33,13 +38,18 @@ function isSame(one: SavedView, other: SavedView): boolean {
 
 function store(views: readonly SavedView[]): void {
   savedViews.value = views;
-  localStorage.setItem(storedName, JSON.stringify(views));
+  localStorage.setItem(storedName(), JSON.stringify(views));
 }
 
-/** Returns the stored views; none if the browser's storage has been changed by other code. */
+function storedName(): string {
+  const key = session.value?.key;
+  return `hone-views ${key?.entity ?? ""}/${key?.owner ?? ""}`;
+}
+
+/** Returns the user's stored views; none if the browser's storage has been changed by other code. */
 function storedViews(): readonly SavedView[] {
   try {
-    const stored: unknown = JSON.parse(localStorage.getItem(storedName) ?? "[]");
+    const stored: unknown = JSON.parse(localStorage.getItem(storedName()) ?? "[]");
     return Array.isArray(stored) ? stored.filter(isView) : [];
   } catch {
     return [];
