@@ -131,6 +131,7 @@ test(
     await dialog.getByRole("button", { name: "Create" }).click();
     const shown = page.getByRole("dialog", { name: "Copy the secret now" });
     const secret = (await shown.locator("pre").textContent()) ?? "";
+    await shown.getByText("stores only the key's hash").waitFor();
     const answerTo = async (key: string) => {
       const hone = new Hone({ baseUrl: server.url, apiKey: key, retries: 0 });
       const [model = ""] = await hone.served.bases();
@@ -143,6 +144,8 @@ test(
       .last()
       .getByRole("row", { name: /nightly/ });
     await row.getByText("600 requests/min").waitFor();
+    const firstKey = page.getByTitle("The server made this key when it started.");
+    assert.deepEqual([await firstKey.count(), await firstKey.isDisabled()], [1, true]);
     await row.getByRole("button", { name: "Change the limits of nightly" }).click();
     await page.getByRole("spinbutton", { name: "Requests per minute" }).fill("60");
     await page.getByRole("button", { name: "Save" }).click();
@@ -160,11 +163,22 @@ test(
     await page.getByRole("link", { name: "Webhooks" }).click();
     await page.getByRole("button", { name: "New webhook" }).click();
     await page.getByLabel("URL of the receiver").fill("http://127.0.0.1:9/hone");
+    await page.getByLabel("feedback.created").check();
     await page.getByRole("button", { name: "Create" }).click();
     assert.match((await shown.locator("pre").textContent()) ?? "", /^whsec_/);
+    await shown.getByText("in plain text").waitFor();
     await shown.getByRole("button", { name: "Close" }).click();
     await page.getByRole("link", { name: "http://127.0.0.1:9/hone" }).click();
     await page.getByText("No deliveries yet.").waitFor();
+    await new Hone({ baseUrl: server.url, apiKey: server.apiKey }).feedback.create({
+      project_id: "local/games",
+      weave_ref: "weave:///local/games/call/1",
+      feedback_type: "score",
+      payload: { value: 1 },
+    });
+    const again = page.getByRole("button", { name: "Send again" });
+    await again.waitFor();
+    assert.ok(await again.isDisabled(), "a delivery that the server still tries to send");
     assert.deepEqual(await allFaults(page), []);
     await page.getByRole("link", { name: "Retention" }).click();
     await page.getByRole("region", { name: "Limits" }).first().waitFor();

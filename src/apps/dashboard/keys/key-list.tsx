@@ -19,6 +19,11 @@ const limit = 30;
 const everyMs = 30_000;
 const name = "keys_after";
 
+/** Beginning of the ids of keys that a server created when it started. The server does not rotate these keys. */
+const firstKeyPrefix = "first-";
+const firstKeyTitle =
+  "The server made this key when it started. To replace it, give HONE_API_KEY another value and restart the server, or make another admin key and revoke this one.";
+
 /** Dialog that is open over the list. */
 type Open = "new" | { readonly changed: Key } | { readonly secret: string } | null;
 
@@ -81,7 +86,7 @@ export function KeyList({ hone }: { readonly hone: Hone }) {
         <ChangeKey hone={hone} subject={open.changed} onClose={close} />
       )}
       {open !== null && typeof open === "object" && "secret" in open && (
-        <Secret secret={open.secret} onClose={close} />
+        <Secret of="key" secret={open.secret} onClose={close} />
       )}
     </section>
   );
@@ -101,6 +106,7 @@ function KeyActions({
   const { isBusy, failure, run } = useAction();
   if (subject.revoked_at !== null || !may("administer")) return null;
   const title = subject.name ?? shortId(subject.id);
+  const isFirst = subject.id.startsWith(firstKeyPrefix);
   const rotate = async (): Promise<void> => {
     if (!confirm(`Give ${title} a new secret? The old secret stays valid for one day.`)) return;
     onOpen({ secret: (await hone.keys.rotate(subject.id, {})).key });
@@ -124,7 +130,8 @@ function KeyActions({
       <button
         type="button"
         class="plain"
-        disabled={isBusy}
+        disabled={isBusy || isFirst}
+        title={isFirst ? firstKeyTitle : undefined}
         aria-label={`Rotate ${title}`}
         onClick={() => run(rotate)}
       >

@@ -2,10 +2,25 @@
 import { Dialog } from "../components/forms/dialog.tsx";
 import { Command } from "../components/empty.tsx";
 
-export function Secret({ secret, onClose }: { readonly secret: string; readonly onClose: () => void }) {
+/** Texts that say why a secret is shown only once, for the secrets of API keys and of webhooks. */
+const whyOnce = {
+  key: "The server stores only the key's hash, so neither this page nor the server can show the secret again.",
+  webhook:
+    "The server stores the webhook's secret in plain text to sign requests, but neither this page nor the API shows it again.",
+};
+
+export function Secret({
+  of,
+  secret,
+  onClose,
+}: {
+  readonly of: keyof typeof whyOnce;
+  readonly secret: string;
+  readonly onClose: () => void;
+}) {
   return (
     <Dialog title="Copy the secret now" onClose={onClose}>
-      <p>The server stores only its hash, so neither this page nor the server can show the secret again.</p>
+      <p>{whyOnce[of]}</p>
       <Command text={secret} />
     </Dialog>
   );

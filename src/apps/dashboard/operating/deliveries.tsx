@@ -10,6 +10,7 @@ import { useLoaded } from "../use-loaded.ts";
 
 const limit = 20;
 const everyMs = 10_000;
+const pendingTitle = "The server is still trying to send this delivery.";
 /** State in whose colour a delivery is shown. */
 const tones = { pending: "running", delivered: "ok", failed: "failed" } as const;
 
@@ -55,7 +56,8 @@ export function Deliveries({ hone, webhookId }: { readonly hone: Hone; readonly 
                 <button
                   type="button"
                   class="plain"
-                  disabled={isBusy}
+                  disabled={isBusy || delivery.state === "pending"}
+                  title={delivery.state === "pending" ? pendingTitle : undefined}
                   onClick={() => run(() => replay(delivery.id))}
                 >
                   Send again

@@ -85,7 +85,7 @@ export function WebhooksView({ hone }: { readonly hone: Hone }) {
       </PagedTable>
       {shown !== undefined && <Deliveries key={shown} hone={hone} webhookId={shown} />}
       {open === "new" && <NewWebhook hone={hone} onClose={close} onMade={(secret) => setOpen({ secret })} />}
-      {open !== null && open !== "new" && <Secret secret={open.secret} onClose={close} />}
+      {open !== null && open !== "new" && <Secret of="webhook" secret={open.secret} onClose={close} />}
     </View>
   );
 }
