@@ -53,7 +53,8 @@ test(
     const projectId = `${entity}/${project}`;
     for (const [index, content] of ["One", "Two", "=Three"].entries()) {
       const messages = [{ role: "user", content }];
-      const { request_id: id } = await hone.chat.create({ model: modelId, max_tokens: 2, messages });
+      const n = index === 2 ? 2 : 1;
+      const { request_id: id } = await hone.chat.create({ model: modelId, max_tokens: 2, messages, n });
       const about = { project_id: projectId, weave_ref: `weave:///${projectId}/call/${id}`, creator: "Ann" };
       await hone.feedback.createBatch([
         { ...about, feedback_type: "score", payload: { value: index / 2 } },
@@ -99,9 +100,9 @@ test(
       ["=Three", "Two", "One"],
     );
     await actions.getByRole("combobox", { name: "Add to queue" }).selectOption("to judge");
-    await actions.getByText("3 added").waitFor();
+    await actions.getByText("4 added").waitFor();
     const items = await hone.queues.items({ project_id: projectId, queue_id: queueId }).all();
-    assert.equal(items.length, 3);
+    assert.equal(items.length, 4, "an item for each choice of the conversation with two");
     assert.deepEqual(await allFaults(page), []);
     await page.getByRole("row", { name: /Two/ }).getByRole("checkbox").uncheck();
     page.once("dialog", (dialog) => void dialog.accept());

@@ -3,6 +3,7 @@ import type { ItemDraft } from "../../base/domain/annotation/queue.ts";
 import type { Condition } from "../../base/domain/feedback-query/condition.ts";
 import { callIdOf, callReference } from "../../base/domain/recordings/call-reference.ts";
 import type { CompletionFilter, CompletionStore } from "../../base/domain/recordings/completion-store.ts";
+import type { CompletionOutline } from "../../base/domain/recordings/recorded-completion.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import { draftOf } from "./item-references.ts";
 import { type RecordSource, scannedRecords } from "./scanned-records.ts";
@@ -41,9 +42,10 @@ function isOfProject(reference: string, projectId: string): boolean {
 }
 
 /**
- * Returns items for recorded completions of a project, newest first.
+ * Returns items for recorded completions of a project, newest first. A completion with several choices gets an item for
+ * each choice.
  *
- * @throws ServiceError `too_large` for more than `itemsMax` completions
+ * @throws ServiceError `too_large` for more than `itemsMax` items
  */
 export async function recordedItems(
   store: Pick<CompletionStore, "list">,
@@ -53,12 +55,24 @@ export async function recordedItems(
   for (let after: number | null = null; ;) {
     const asked = { ...filter, entity: null, projectId, requestId: null, feedback: null };
     const page = await store.list(asked, { after, limit: 100, order: "desc" });
-    for (const { requestId } of page.items)
-      drafts.push({ vendorRef: callReference({ projectId, requestId }), callId: callIdOf(requestId) });
+    for (const completion of page.items) drafts.push(...draftsOfChoices(completion));
     if (drafts.length > itemsMax) throw tooMany(itemsMax);
     if (!page.hasMore) return drafts;
     after = page.last;
   }
+}
+
+/** A judgement of several choices at once would say nothing about the reward of each choice. */
+function draftsOfChoices({
+  projectId,
+  requestId,
+  finishReasons,
+}: Pick<CompletionOutline, "projectId" | "requestId" | "finishReasons">): readonly ItemDraft[] {
+  const choices = finishReasons.length > 1 ? [...finishReasons.keys()] : [null];
+  return choices.map((choice) => ({
+    vendorRef: callReference({ projectId, requestId }, choice),
+    callId: callIdOf(requestId),
+  }));
 }
 
 function tooMany(itemsMax: number): ServiceError {

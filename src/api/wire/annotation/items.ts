@@ -54,7 +54,7 @@ export const itemsAddForm = creation(
     completions: readBy(
       nullable(recordedSchema, {
         description:
-          "Conditions on the project's recorded completions. Those that match all conditions are added too, newest first.",
+          "Conditions on the project's recorded completions. Those that match all conditions are added too, newest first. A completion with several choices becomes an item for each choice.",
       }),
       toRecordedFilter,
       null,

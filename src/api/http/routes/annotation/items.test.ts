@@ -351,7 +351,7 @@ test("adds the calls that feedback matching a query is about, each once, only th
   await server.close();
 });
 
-test("adds recorded completions that match a filter, and shows their conversations to the annotator", async () => {
+test("adds each choice of the recorded completions that match a filter, and shows their conversations to the annotator", async () => {
   const server = await queueServer();
   await storeModel(server.models, "m");
   const modelId = "m";
@@ -365,20 +365,35 @@ test("adds recorded completions that match a filter, and shows their conversatio
       }),
     ]);
   }
+  await server.completions.add([
+    sampleCompletion("one", {
+      projectId: project,
+      modelId,
+      endedAt: new Date(0),
+      finishReasons: ["stop"],
+      content: sampleContent({ choices: sampleContent().choices.slice(0, 1) }),
+    }),
+  ]);
   const path = await server.newQueue({}, 0);
   const recorded = { completions: { ended_from: "1970-01-01T00:00:01Z" } };
-  assert.deepEqual(await server.post(`${path}/items`, recorded), { added_count: 1, duplicates: 0 });
+  assert.deepEqual(await server.post(`${path}/items`, recorded), { added_count: 2, duplicates: 0 });
   assert.deepEqual(await server.post(`${path}/items`, { completions: {} }), {
-    added_count: 1,
-    duplicates: 1,
+    added_count: 3,
+    duplicates: 2,
   });
+  const choicesOf = (id: string) => [0, 1].map((index) => `${id}/attr/choices/index/${index}`);
+  const added = (await server.post(`${path}/items/query`)).items;
+  assert.deepEqual(
+    added.map((item) => item.vendor_ref.replace(`hone:///${project}/call/`, "")),
+    [...choicesOf("new"), "one", ...choicesOf("old")],
+  );
   const claimed = await server.post(`${path}/claim`);
-  assert.equal(claimed.item?.vendor_ref, `hone:///${project}/call/new`);
+  assert.equal(claimed.item?.vendor_ref, `hone:///${project}/call/new/attr/choices/index/0`);
   assert.deepEqual(claimed.content?.messages, [
     { role: "system", text: "Be brief." },
     { role: "user", text: "Hi" },
   ]);
-  assert.equal(claimed.content.answers.length, sampleContent().choices.length);
+  assert.equal(claimed.content.answers.length, 1);
   const other = await server.newQueue({}, 1);
   assert.equal((await server.post(`${other}/claim`)).content, null);
   const choices = [0, 1].map((index) => `hone:///${project}/call/new/attr/choices/index/${index}`);

@@ -1,18 +1,16 @@
-// Adds selected chats to an annotation queue of their project.
+// Adds selected chats to an annotation queue of their project. A chat with several choices becomes an item for each
+// choice, because a judgement must say which choice it is about.
 import { useState } from "preact/hooks";
+import type { StoredChatCompletion } from "../../../client/api.ts";
 import type { Hone } from "../../../client/hone.ts";
 import { may } from "../../session.ts";
 import { useLoaded } from "../../use-loaded.ts";
 import { Failure } from "../forms/failure.tsx";
 import { useAction } from "../forms/use-action.ts";
 
-export function AddToQueue({
-  hone,
-  chats,
-}: {
-  readonly hone: Hone;
-  readonly chats: readonly { readonly project_id: string; readonly reference: string }[];
-}) {
+type Chat = Pick<StoredChatCompletion, "project_id" | "reference" | "finish_reasons">;
+
+export function AddToQueue({ hone, chats }: { readonly hone: Hone; readonly chats: readonly Chat[] }) {
   const projects = new Set(chats.map(({ project_id: project }) => project));
   const [project] = projects;
   const queues = useLoaded(
@@ -26,7 +24,7 @@ export function AddToQueue({
   const add = async (queueId: string): Promise<void> => {
     if (project === undefined) return;
     setDone(null);
-    const items = { call_ids: chats.map(({ reference }) => reference) };
+    const items = { call_ids: chats.flatMap(referencesOf) };
     const { added_count: count, duplicates } = await hone.queues.add(
       { project_id: project, queue_id: queueId },
       items,
@@ -60,4 +58,10 @@ export function AddToQueue({
       <Failure of={failure} />
     </>
   );
+}
+
+function referencesOf({ reference, finish_reasons: reasons }: Chat): readonly string[] {
+  return reasons.length > 1
+    ? reasons.map((_, index) => `${reference}/attr/choices/index/${index}`)
+    : [reference];
 }
