@@ -5,6 +5,7 @@ import type { ChatCompletionRequest, SupervisedJobCreate, TrainingJobCreate } fr
 import { Hone } from "../../client/hone.ts";
 import { routedFetch, succeedingJobs } from "../../client/testing/fake-fetch.ts";
 import { FakeClock } from "../../../base/domain/testing/fake-clock.ts";
+import { errorText } from "../error-text.ts";
 import { type DemoResult, runDemo } from "./run-demo.ts";
 import type { DemoTask } from "./tasks/task.ts";
 import { prompts, wordTask, type Word } from "./tasks/word-task.ts";
@@ -96,7 +97,13 @@ test("stops without success when the jobs are used up, and fails if no group has
   const bad = { sampled: ["yes", "no"], greedy: "no" } as const;
   const { result, groupCounts } = await play([bad, bad]);
   assert.deepEqual([result.hasLearned, result.points.length, groupCounts.length], [false, 2, 1]);
-  await assert.rejects(play([{ sampled: ["maybe", "maybe"], greedy: "no" }, bad]), /nothing to learn/);
+  await assert.rejects(play([{ sampled: ["maybe", "maybe"], greedy: "no" }, bad]), (error) => {
+    assert.match(
+      errorText(error),
+      /^hone: [^\n]+ nothing to learn from\. Try another --seed than 1, [^\n]+\n$/,
+    );
+    return true;
+  });
 });
 
 test("trains on the lessons in the first job, and on practice in later ones", async () => {

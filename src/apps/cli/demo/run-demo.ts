@@ -2,6 +2,7 @@
 // data. Uses no terminal; reports events through `emit`.
 import type { Clock } from "../../../base/domain/clock.ts";
 import { seededRandom } from "../../../base/domain/random.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { Hone } from "../../client/hone.ts";
 import type { Choice, ModelObject, TrajectoryGroup } from "../../client/api.ts";
 import type { DemoTask, Question } from "./tasks/task.ts";
@@ -192,9 +193,10 @@ async function train(
     (group) => new Set(group.trajectories.map((trajectory) => trajectory.reward)).size > 1,
   );
   if (varied.length === 0)
-    throw new Error(
-      "No prompt got answers with differing rewards, so there is nothing to learn from; try another seed.",
-    );
+    throw new ServiceError({
+      code: "conflict",
+      message: `No prompt got answers with different rewards, so there is nothing to learn from. Try another --seed than ${options.seed}, or a lower --learning-rate than ${options.learningRate}.`,
+    });
   const { batchSize } = options.task.training;
   const { id: jobId } = await client.jobs.create({
     model_id: model.id,

@@ -1,5 +1,6 @@
 // Lets a person rate answers with single keys. So that a round needs few keys, equal answers are shown only once with
 // their count, the most frequent first. A rating applies to equal answers in later rounds too, until it is changed.
+import { ServiceError } from "../../../../base/domain/service-error.ts";
 import type { RatedAnswer, Rater, Thumb } from "./rater.ts";
 
 export interface Keyboard {
@@ -55,7 +56,8 @@ export function keyRater(keyboard: Keyboard, write: (text: string) => void): Rat
 async function nextThumb(keyboard: Keyboard): Promise<Thumb | "skip"> {
   for (;;) {
     const key = (await keyboard.read()).toLowerCase();
-    if (key === "\u0003" || key === "\u0004" || key === "q") throw new Error("The demo was interrupted.");
+    if (key === "\u0003" || key === "\u0004" || key === "q")
+      throw new ServiceError({ code: "cancelled", message: "The demo was interrupted." });
     const thumb = keys[key];
     if (thumb !== undefined) return thumb;
   }

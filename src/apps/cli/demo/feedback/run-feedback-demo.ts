@@ -6,6 +6,7 @@ import type { Clock } from "../../../../base/domain/clock.ts";
 import { seededRandom } from "../../../../base/domain/random.ts";
 import { callReference } from "../../../../base/domain/recordings/call-reference.ts";
 import type { CompletionKey } from "../../../../base/domain/recordings/completion-key.ts";
+import { ServiceError } from "../../../../base/domain/service-error.ts";
 import { type DemoEvent, type DemoOptions, type DemoResult, runRounds, textOf } from "../run-demo.ts";
 import type { DemoTask } from "../tasks/task.ts";
 import { type RatedAnswer, type Rater, reactionRewards, reactions } from "./rater.ts";
@@ -131,8 +132,9 @@ async function train(client: Hone, model: ModelObject, { task, learningRate }: D
     },
   });
   if (id === null)
-    throw new Error(
-      `No question got a good and a bad answer, so there is nothing to learn from (${JSON.stringify(counts.left_out)}); try another seed.`,
-    );
+    throw new ServiceError({
+      code: "conflict",
+      message: `No question got a good and a bad answer, so there is nothing to learn from (${JSON.stringify(counts.left_out)}). Try another --seed.`,
+    });
   await client.jobs.wait(id);
 }
