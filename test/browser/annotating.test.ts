@@ -168,6 +168,7 @@ test(
     await page.goto(`${ofPage().url}/#/train?feedback=${modelId}`);
     await page.getByText("This reward does not read 1 record of the project: annotation.tone (1).").waitFor();
     await page.goto(finished);
+    await page.getByText("1 of 1").waitFor();
     await page.getByRole("link", { name: "Train on the answers with a reward rule" }).click();
     await page.getByLabel("Model to train").fill("new/agent");
     assert.deepEqual(await seriousFaults(page), []);

@@ -10,7 +10,7 @@ import { View } from "../components/shown.tsx";
 import { addressOf, place } from "../router.ts";
 import { type Shortcut, useShortcuts } from "../shortcuts.tsx";
 import { useSession } from "./use-session.ts";
-import { Finished } from "./finished.tsx";
+import { EarlierCount, Finished } from "./finished.tsx";
 import { QueueItem } from "./queue-item.tsx";
 
 type Run = (work: (session: AnnotationSession) => Promise<void>) => void;
@@ -49,13 +49,21 @@ export function Annotate({ hone, queueId }: { readonly hone: Hone; readonly queu
       {state === null ? (
         failure === null && <p class="muted">Loading …</p>
       ) : (
-        <Session state={state} run={run} />
+        <Session hone={hone} state={state} run={run} />
       )}
     </View>
   );
 }
 
-function Session({ state, run }: { readonly state: SessionState; readonly run: Run }) {
+function Session({
+  hone,
+  state,
+  run,
+}: {
+  readonly hone: Hone;
+  readonly state: SessionState;
+  readonly run: Run;
+}) {
   const { held, question, queue, annotator, answeredCount, skippedCount, remaining } = state;
   const done = answeredCount + skippedCount;
   const total = done + remaining.open;
@@ -68,7 +76,9 @@ function Session({ state, run }: { readonly state: SessionState; readonly run: R
     <>
       {queue.description !== "" && <p>{queue.description}</p>}
       <p role="status">
-        {total > 0 && (
+        {total === 0 ? (
+          <EarlierCount hone={hone} queue={queue} annotator={annotator} />
+        ) : (
           <>
             <progress value={done} max={total} aria-label="Items done" /> {done} of {total}
           </>
