@@ -90,9 +90,15 @@ test(
     const { entity, project } = await hone.models.get(modelId);
     const project_id = `${entity}/${project}`;
     const messages = [{ role: "user", content: "Which word?" }];
-    const call_ids = [];
+    const [call_ids, answers]: [string[], string[]] = [[], []];
     for (const seed of [1, 2, 3, 4]) {
-      const { request_id: id } = await hone.chat.create({ model: modelId, messages, max_tokens: 6, seed });
+      const { request_id: id, choices } = await hone.chat.create({
+        model: modelId,
+        messages,
+        max_tokens: 6,
+        seed,
+      });
+      answers.push(choices[0]?.message.content ?? "");
       call_ids.push(`hone:///${project_id}/call/${id}`);
     }
     const questions = [{ name: "good", text: "Is it good?", schema: { enum: ["yes", "no"] } }];
@@ -127,10 +133,10 @@ test(
     await page.getByRole("button", { name: "Start the job" }).click();
     await page.getByText("succeeded").first().waitFor({ timeout: 90_000 });
     const behind = page.getByRole("region", { name: "Feedback behind version 1" });
-    await behind
-      .getByRole("link", { name: /^conversation / })
-      .nth(3)
-      .waitFor();
+    await behind.getByRole("link", { name: "Which word?" }).nth(3).waitFor();
+    assert.equal(await behind.getByRole("cell", { name: 'good: "yes"' }).count(), 2);
+    const firstAnswer = await behind.getByRole("cell").nth(1).textContent();
+    assert.ok(answers.includes(firstAnswer ?? ""), "the beginning of the answer");
     assert.equal(await behind.getByRole("row").count(), 5);
     assert.deepEqual(await allFaults(page), []);
     await behind.getByRole("link").first().click();

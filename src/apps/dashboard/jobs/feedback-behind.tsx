@@ -1,4 +1,5 @@
-// The feedback that a job trained on: the judged answers with their rewards; nothing for jobs on other data.
+// The feedback that a job trained on: the judged answers with their judgements and rewards; nothing for jobs on other
+// data.
 import type { TrainingJob } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { shortNumber } from "../components/numbers.ts";
@@ -7,9 +8,7 @@ import { callOf } from "../feedback-list/feedback-query.ts";
 import { fromHere } from "../neighbours/list-place.ts";
 import { addressOf } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
-
-/** Maximum number of answers that are shown. */
-const limit = 100;
+import { loadSources, type ShownSource, sourcesMax } from "./sources.ts";
 
 export function FeedbackBehind({
   hone,
@@ -19,19 +18,20 @@ export function FeedbackBehind({
   readonly job: TrainingJob;
 }) {
   const { value } = useLoaded(
-    async (signal) =>
-      step === null ? null : await hone.checkpoints.sources(modelId, step, { limit }, { signal }).first(),
+    async (signal) => (step === null ? null : await loadSources(hone, modelId, step, signal)),
     [hone, modelId, step],
   );
-  if (value === null || value.data.length === 0) return null;
+  if (value === null || value.sources.length === 0) return null;
   return (
     <section>
       <h2>Feedback behind version {step}</h2>
-      {value.has_more && <p class="muted">Only the first {limit} answers are shown.</p>}
+      {value.hasMore && <p class="muted">Only the first {sourcesMax} answers are shown.</p>}
       <WideTable label={`Feedback behind version ${step}`}>
         <thead>
           <tr>
+            <th scope="col">prompt</th>
             <th scope="col">answer</th>
+            <th scope="col">judgement</th>
             <th scope="col" class="number">
               reward
             </th>
@@ -47,15 +47,21 @@ export function FeedbackBehind({
           </tr>
         </thead>
         <tbody>
-          {value.data.map(({ id, call, reward, people, feedback, step: answeredBy }) => (
-            <tr key={id}>
-              <td>
-                <Answer reference={call} />
+          {value.sources.map(({ source, prompt, answer, judgements }) => (
+            <tr key={source.id}>
+              <td class="words" dir="auto">
+                <Prompt reference={source.call} prompt={prompt} />
               </td>
-              <td class="number">{shortNumber(reward ?? NaN)}</td>
-              <td class="number">{people}</td>
-              <td class="number">{feedback.length}</td>
-              <td class="number">{answeredBy}</td>
+              <td class="words" dir="auto" title={answer}>
+                {answer}
+              </td>
+              <td class="words" title={judgements.join(", ")}>
+                {judgements.join(", ")}
+              </td>
+              <td class="number">{shortNumber(source.reward ?? NaN)}</td>
+              <td class="number">{source.people}</td>
+              <td class="number">{source.feedback.length}</td>
+              <td class="number">{source.step}</td>
             </tr>
           ))}
         </tbody>
@@ -64,15 +70,22 @@ export function FeedbackBehind({
   );
 }
 
-function Answer({ reference }: { readonly reference: string }) {
+/** Link to the conversation of an answer. Its text is the beginning of the prompt. */
+function Prompt({
+  reference,
+  prompt,
+}: {
+  readonly reference: string;
+  readonly prompt: ShownSource["prompt"];
+}) {
   const call = callOf(reference);
   if (call === null) return <>{reference}</>;
   return (
     <a
       href={addressOf("conversations", [call.id], { project: call.project, ...fromHere() })}
-      title={reference}
+      title={prompt === null || prompt === "" ? reference : prompt}
     >
-      conversation {call.id.slice(-8)}
+      {prompt === null || prompt === "" ? `conversation ${call.id.slice(-8)}` : prompt}
     </a>
   );
 }
