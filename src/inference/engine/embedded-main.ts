@@ -10,6 +10,12 @@ import { PreopenedModel } from "./opening/preopened-model.ts";
 import { openingOf, type ModelOpening } from "./opening/model-opening.ts";
 import { garbageCollector, IdleGc } from "./idle-work.ts";
 
+/**
+ * Bytes of unused keys and values after which garbage is collected at once. V8 would free such large blocks only at its
+ * next full collection, which may be minutes later.
+ */
+const droppedBytesMax = 64 * 2 ** 20;
+
 let ahead: PreopenedModel | null = null;
 const prepare = (hint: unknown): void => {
   // Safe cast: only `startEngineAhead` sends this hint.
@@ -22,6 +28,7 @@ serveEngine((given, progress, supplement) => {
   // Log lines are JSON, because the server parses them and adds them to its own log.
   const logger = createLogger({ level: load.log.level, format: "json" }).child({ component: "engine" });
   const collect = garbageCollector();
+  let droppedBytes = 0;
   const collection = new IdleGc(systemClock, () => {
     engine.releaseSpares();
     collect();
@@ -35,6 +42,10 @@ serveEngine((given, progress, supplement) => {
     onStep: () => {
       progress.onStep();
       collection.postpone();
+      droppedBytes += engine.takeDroppedBytes();
+      if (droppedBytes < droppedBytesMax) return;
+      droppedBytes = 0;
+      collect();
     },
     onBreakdown: progress.onBreakdown,
   });

@@ -116,6 +116,11 @@ export class LoopEngine implements Service {
     this.#loop?.releaseSpares();
   }
 
+  /** Returns the memory of keys and values that became garbage since the last call, in bytes. */
+  takeDroppedBytes(): number {
+    return this.#loop?.takeDroppedBytes() ?? 0;
+  }
+
   get state(): EngineState {
     return this.#state;
   }

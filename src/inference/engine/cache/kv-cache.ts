@@ -126,6 +126,11 @@ export class KvCache {
     this.#spares.limit(bytesMax);
   }
 
+  /** See {@link SpareSlabs.takeDroppedBytes}. */
+  takeDroppedBytes(): number {
+    return this.#spares.takeDroppedBytes();
+  }
+
   /**
    * Immediately makes room in a lane for `slotCount` slots of `positionCount` positions each. The room always fits the
    * limit, because the scheduler reserves a request's whole need before the request starts.

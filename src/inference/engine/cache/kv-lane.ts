@@ -326,6 +326,7 @@ export class KvLane {
           const isOutgrown = slab.capacity > this.#slab.capacity;
           if (!isOutgrown || this.#slab.writtenBytes <= outgrownBytesMax)
             this.#spares?.give(this.#slab, this.#owner);
+          else this.#spares?.drop(this.#slab);
           this.#slab = slab;
           this.#resizing = null;
           break;

@@ -134,6 +134,7 @@ export class SpareSlabs {
   readonly #bytesMax: number;
   /** Spare slabs, the newest last. */
   #spares: Spare[] = [];
+  #droppedBytes = 0;
 
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax;
@@ -176,8 +177,20 @@ export class SpareSlabs {
     return rooms.length === 0 ? null : Math.min(...rooms);
   }
 
-  /** Frees the oldest spare slabs until the remaining ones take at most `bytesMax`. */
+  /** Drops the oldest spare slabs until the remaining ones take at most `bytesMax`. */
   limit(bytesMax: number): void {
-    while (this.#spares.length > 0 && this.bytes > bytesMax) this.#spares.shift();
+    while (this.#spares.length > 0 && this.bytes > bytesMax) this.drop(this.#spares.splice(0, 1)[0].slab);
+  }
+
+  /** Counts a slab that nobody uses any more. Its memory stays allocated until V8 collects garbage. */
+  drop(slab: Slab): void {
+    this.#droppedBytes += slab.writtenBytes;
+  }
+
+  /** Returns the written memory of the slabs that were dropped since the last call, in bytes. */
+  takeDroppedBytes(): number {
+    const bytes = this.#droppedBytes;
+    this.#droppedBytes = 0;
+    return bytes;
   }
 }

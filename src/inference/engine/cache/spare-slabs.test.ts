@@ -100,6 +100,7 @@ test("keeps a slab that its lane has outgrown only if it is small", () => {
     lane.resize(() => false);
     assert.equal(lane.capacity, 2 * capacity);
     assert.equal(spares.slotRoom(1, capacity), isKept ? 1 : null);
+    assert.equal(spares.takeDroppedBytes() > 0, !isKept);
     lane.startResizing(1, capacity);
     lane.resize(() => false);
     assert.equal(spares.slotRoom(1, 2 * capacity), 1, "a lane that has shrunk may grow again");
@@ -119,6 +120,8 @@ test("keeps only written slabs, the newest, up to its limit", () => {
   assert.equal(spares.take(4, 64, "base"), null);
   spares.limit(0);
   assert.equal(spares.take(8, 64, "base"), null);
+  assert.equal(spares.takeDroppedBytes(), 2 * writtenBytes, "the oldest slab and the last one");
+  assert.equal(spares.takeDroppedBytes(), 0);
 });
 
 test("gives an owner its own slab before a newer one of another owner", () => {

@@ -288,6 +288,11 @@ export class EngineLoop {
     this.#lanes.releaseSpares();
   }
 
+  /** See {@link SpareSlabs.takeDroppedBytes}. */
+  takeDroppedBytes(): number {
+    return this.#lanes.takeDroppedBytes();
+  }
+
   dropAdapter(id: string): void {
     this.#runner.dropAdapter(id);
   }

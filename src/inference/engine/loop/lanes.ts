@@ -421,6 +421,11 @@ export class Lanes implements Iterable<Lane> {
     this.#cache.limitSpares(0);
   }
 
+  /** See {@link SpareSlabs.takeDroppedBytes}. */
+  takeDroppedBytes(): number {
+    return this.#cache.takeDroppedBytes();
+  }
+
   /** Limits the prefix cache and the spare memory to what lanes leave free, because lanes take precedence. */
   #limitPrefixes(): void {
     this.#prefixes.limit(this.#bytesMax - this.#cache.bytes);
