@@ -138,7 +138,20 @@ export function Facts({ of }: { readonly of: readonly (readonly [string, Compone
  * A state such as `failed`, in the colour that stands for it.
  *
  * @param says text to show instead of the state
+ * @param title reason of the state, shown as a tooltip
  */
-export function State({ of, says = of }: { readonly of: string; readonly says?: string }) {
-  return <span class={`state state-${of}`}>{says}</span>;
+export function State({
+  of,
+  says = of,
+  title,
+}: {
+  readonly of: string;
+  readonly says?: string;
+  readonly title?: string | undefined;
+}) {
+  return (
+    <span class={`state state-${of}`} title={title}>
+      {says}
+    </span>
+  );
 }

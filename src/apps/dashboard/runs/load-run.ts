@@ -14,7 +14,8 @@ export type RunKind = "models" | "jobs";
 
 export interface LoadedRun extends Run {
   readonly address: string;
-  readonly state: string | null;
+  /** Job of the run: the job itself, or the job that made the newest version of the model. */
+  readonly job: TrainingJob | null;
   readonly settings: ReadonlyMap<string, string>;
   /** Returns the address of the trajectories behind a metric of a version or step. */
   readonly addressAt: (step: number, metric: string) => string;
@@ -44,7 +45,7 @@ async function modelRun(hone: Hone, id: string, signal: AbortSignal): Promise<Lo
     id,
     name: model.name,
     address: addressOf("models", [id]),
-    state: null,
+    job,
     curves: curvesOf(versions),
     settings: new Map([
       ["base model", model.base_model],
@@ -67,7 +68,7 @@ async function jobRun(hone: Hone, id: string, signal: AbortSignal): Promise<Load
     id,
     name: `${name} ${shortId(id)}`,
     address: addressOf("jobs", [id]),
-    state: job.state,
+    job,
     curves: stepCurves(steps),
     settings: new Map(settingsOf(job)),
     addressAt: () => addressOf("jobs", [id, "groups"]),

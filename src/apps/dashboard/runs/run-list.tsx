@@ -1,5 +1,6 @@
 // List of the shown runs, with links and buttons that remove a run.
 import { colourCount } from "../charts/curve.ts";
+import { JobState } from "../components/tables/job-cells.tsx";
 import type { LoadedRun } from "./load-run.ts";
 
 export function RunList({
@@ -18,7 +19,9 @@ export function RunList({
       {runs.map((run) => (
         <li key={run.id} class={classOfRun(run)}>
           <a href={run.address}>{run.name}</a>
-          {run.state !== null && run.state !== "succeeded" && <span class="muted"> {run.state}</span>}
+          {run.job !== null && (run.job.state !== "succeeded" || run.job.warnings.length > 0) && (
+            <JobState job={run.job} />
+          )}
           <button
             type="button"
             class="plain"

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TrainingJob } from "../../client/api.ts";
-import { jobGroups, newSettings } from "./again.ts";
+import { jobGroups, newSettings, suggestedRate } from "./again.ts";
 
 test("rebuilds the groups of a request from exported lines", () => {
   const stored = {
@@ -51,4 +51,11 @@ test("keeps the changed settings of the earlier job, except those that the form 
   assert.deepEqual(newSettings(job, { learning_rate: 0.5 }), { loss: "kto", beta: 0.2, learning_rate: 0.5 });
   const listed = { ...job, kind: "sft", config: { learning_rate: [1, 2] }, config_changed: changed } as never;
   assert.deepEqual(newSettings(listed, {}), { learning_rate: [1, 2] });
+});
+
+test("reads the learning rate that a warning suggests", () => {
+  const moved = "This job moved the policy by 12 nats. If they got worse: lower learning_rate to about";
+  assert.equal(suggestedRate({ warnings: ["Not applied.", `${moved} 3e-7, or take fewer steps.`] }), "3e-7");
+  assert.equal(suggestedRate({ warnings: [`${moved} 0.0002, or take fewer steps.`] }), "0.0002");
+  assert.equal(suggestedRate({ warnings: ["Not applied."] }), null);
 });

@@ -37,6 +37,11 @@ export function newSettings(job: TrainingJob, changed: Readonly<Partial<Record<S
   return { ...Object.fromEntries(before), ...changed };
 }
 
+/** Returns the learning rate that a job's warnings suggest; null if they suggest none. */
+export function suggestedRate({ warnings }: Pick<TrainingJob, "warnings">): string | null {
+  return warnings.map((text) => /learning_rate to about ([\d.e-]*\d)/.exec(text)?.[1]).find(Boolean) ?? null;
+}
+
 /**
  * Returns the id of the new job.
  *

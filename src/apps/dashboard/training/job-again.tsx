@@ -3,7 +3,7 @@ import type { TrainingJob } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { shortId } from "../components/short-id.ts";
 import { Shown } from "../components/shown.tsx";
-import { addressOf } from "../router.ts";
+import { addressOf, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
 import { settingsOf, trainAgain } from "./again.ts";
 import { JobForm } from "./job-form.tsx";
@@ -22,8 +22,13 @@ function AgainForm({ hone, job }: { readonly hone: Hone; readonly job: TrainingJ
       typeof config[name] === "number" ? String(config[name]) : "",
     ]),
   );
+  const asked = place.value.query.get("learning_rate");
   return (
-    <JobForm of={form} values={values} create={(settings) => trainAgain(hone, job, settings)}>
+    <JobForm
+      of={form}
+      values={asked === null ? values : { ...values, learning_rate: asked }}
+      create={(settings) => trainAgain(hone, job, settings)}
+    >
       <p>
         Trains <a href={addressOf("models", [job.model_id])}>{job.model ?? "the model"}</a> on the data of job{" "}
         <a href={addressOf("jobs", [job.id])}>{shortId(job.id)}</a>. The new job starts from the newest

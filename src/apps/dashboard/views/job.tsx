@@ -20,6 +20,7 @@ import { FeedbackBehind } from "../jobs/feedback-behind.tsx";
 import { NotTrained } from "../jobs/job-data.tsx";
 import { JobSettings } from "../jobs/job-settings-list.tsx";
 import { queueSeconds } from "../jobs/job-settings.ts";
+import { JobWarnings } from "../jobs/job-warnings.tsx";
 import { progressText, withLiveProgress } from "./job-list.ts";
 import { useStepCurves } from "../jobs/use-step-curves.ts";
 
@@ -70,11 +71,7 @@ export function JobView({ hone, id }: { readonly hone: Hone; readonly id: string
             />
             <Progress job={withLiveProgress(job, summary.value?.running_jobs ?? [])} />
             <Actions hone={hone} job={job} onChange={loaded.reload} />
-            {job.warnings.map((warning) => (
-              <p key={warning} class="warning">
-                {warning}
-              </p>
-            ))}
+            <JobWarnings job={job} />
             <NotTrained job={job} />
             {job.kind === "rl" && job.counts !== null && (
               <p class="links">

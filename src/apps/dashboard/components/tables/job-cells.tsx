@@ -22,9 +22,15 @@ export function ModelName({ name }: { readonly name: string }) {
   );
 }
 
-/** State of a job. A job that succeeded without training has a state of its own, since its version did not change. */
-export function JobState({ job }: { readonly job: TrainingJob }) {
-  return trainedNothing(job) ? <State of="untrained" says="nothing trained" /> : <State of={job.state} />;
+/**
+ * State of a job. A job that succeeded without training has a state of its own, since its version did not change. So
+ * has a job that succeeded with warnings, since such a job may have made the model worse.
+ */
+export function JobState({ job }: { readonly job: Pick<TrainingJob, "state" | "counts" | "warnings"> }) {
+  const [warning] = job.warnings;
+  if (trainedNothing(job)) return <State of="untrained" says="nothing trained" title={warning} />;
+  if (job.state !== "succeeded" || warning === undefined) return <State of={job.state} title={warning} />;
+  return <State of="warned" says="succeeded, with warnings" title={warning} />;
 }
 
 /** A reward before and after the job, and the change. By default, it is the first of the job's rewards. */
