@@ -26,7 +26,8 @@ export const itemColumns: readonly DataColumn<JudgedItem>[] = [
     class: "words",
     isText: true,
     sort: ({ item }) => item.prompt ?? item.vendor_ref,
-    cell: ({ item }) => <ItemLink item={item} />,
+    text: ({ item }) => item.prompt ?? "",
+    cell: ({ item }, text) => <ItemLink item={item} text={text} />,
   },
   textColumn("answer", ({ item }) => item.answer ?? ""),
   {
@@ -39,7 +40,10 @@ export const itemColumns: readonly DataColumn<JudgedItem>[] = [
 ];
 
 /** Link to the conversation of an item. Its text is the beginning of the prompt. */
-function ItemLink({ item: { prompt, vendor_ref: reference } }: Pick<JudgedItem, "item">) {
+function ItemLink({
+  item: { prompt, vendor_ref: reference },
+  text,
+}: Pick<JudgedItem, "item"> & { readonly text: string }) {
   const call = callOf(reference);
   if (call === null || prompt === null) return <span title={reference}>{reference}</span>;
   return (
@@ -48,7 +52,7 @@ function ItemLink({ item: { prompt, vendor_ref: reference } }: Pick<JudgedItem, 
       title={prompt === "" ? reference : prompt}
       data-row
     >
-      {prompt === "" ? `conversation ${call.id.slice(-8)}` : prompt}
+      {prompt === "" ? `conversation ${call.id.slice(-8)}` : text}
     </a>
   );
 }

@@ -4,6 +4,7 @@ import type { Hone } from "../../client/hone.ts";
 import { shortNumber } from "../components/numbers.ts";
 import { shortId } from "../components/short-id.ts";
 import { Facts, Shown, View, WideTable } from "../components/shown.tsx";
+import { differingTexts } from "../components/tables/differing-texts.ts";
 import { type GroupRow, groupRows, groupsTitle } from "../trajectories/group-rows.ts";
 import { Members } from "../trajectories/members.tsx";
 import { fromHere } from "../neighbours/list-place.ts";
@@ -46,6 +47,7 @@ function Groups({ job, groups, isWhole }: JobData) {
     );
   const flat = groups.filter(({ spread }) => spread === 0);
   const rewards = groups.map(({ meanReward }) => meanReward);
+  const prompts = differingTexts(groups.map(({ prompt }) => prompt));
   const version = job.result_step;
   return (
     <>
@@ -88,10 +90,12 @@ function Groups({ job, groups, isWhole }: JobData) {
           </tr>
         </thead>
         <tbody>
-          {groups.map((group) => (
+          {groups.map((group, place) => (
             <tr key={group.index}>
               <td class="number">{group.index + 1}</td>
-              <td class="words">{group.prompt}</td>
+              <td class="words" title={group.prompt} dir="auto">
+                {prompts[place]}
+              </td>
               <td class="number">{shortNumber(group.meanReward)}</td>
               <td class="number">{group.spread === 0 ? "none" : shortNumber(group.spread)}</td>
               <td>

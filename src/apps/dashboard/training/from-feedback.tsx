@@ -4,6 +4,7 @@ import type { FeedbackJob, ModelObject } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { shortNumber } from "../components/numbers.ts";
 import { Facts, Shown, WideTable } from "../components/shown.tsx";
+import { differingTexts } from "../components/tables/differing-texts.ts";
 import { addressOf, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
 import { JobForm, type Settings } from "./job-form.tsx";
@@ -72,6 +73,7 @@ function FeedbackForm({ hone, model }: { readonly hone: Hone; readonly model: Mo
 }
 
 function Preview({ of: { counts, reasons, groups } }: { readonly of: FeedbackJob }) {
+  const prompts = differingTexts(groups.map(({ prompt }) => prompt));
   return (
     <section aria-labelledby="preview">
       <h2 id="preview">Data of the job</h2>
@@ -101,10 +103,10 @@ function Preview({ of: { counts, reasons, groups } }: { readonly of: FeedbackJob
             </tr>
           </thead>
           <tbody>
-            {groups.map(({ prompt, answers }, index) => (
-              <tr key={index}>
-                <td class="words" dir="auto">
-                  {prompt}
+            {groups.map(({ prompt, answers }, place) => (
+              <tr key={place}>
+                <td class="words" title={prompt} dir="auto">
+                  {prompts[place]}
                 </td>
                 <td>{answers.map(({ reward }) => shortNumber(reward)).join(", ")}</td>
               </tr>

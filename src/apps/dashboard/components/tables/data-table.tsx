@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { Menu } from "../menus/menu.tsx";
 import { WideTable } from "../shown.tsx";
 import { place, replaceQuery } from "../../router.ts";
+import { differingTexts } from "./differing-texts.ts";
 import { SelectAll, SelectCell, type Selection } from "./selection.tsx";
 import {
   changedColumns,
@@ -23,7 +24,10 @@ export interface DataColumn<Row> {
   readonly class?: string;
   /** True if the cells contain texts of users, in any direction of writing. */
   readonly isText?: boolean;
-  readonly cell: (row: Row) => ComponentChildren;
+  /** @param text the column's text of the row, without the beginning that all rows of the page share */
+  readonly cell: (row: Row, text: string) => ComponentChildren;
+  /** Returns the text of a row, such as its prompt; absent if the cells contain no texts of users. */
+  readonly text?: (row: Row) => string;
   /** True if the column is hidden until the user adds it. */
   readonly isExtra?: boolean;
   /** Returns the value by which rows are sorted; absent if the column cannot be sorted. */
@@ -32,7 +36,7 @@ export interface DataColumn<Row> {
 
 /** Returns a column with texts of users, such as prompts. */
 export function textColumn<Row>(name: string, textOf: (row: Row) => string): DataColumn<Row> {
-  return { name, class: "words", isText: true, sort: textOf, cell: textOf };
+  return { name, class: "words", isText: true, sort: textOf, text: textOf, cell: (_, text) => text };
 }
 
 export interface DataTableProperties<Row> {
@@ -62,6 +66,9 @@ export function DataTable<Row>({
   const changed = changedColumns(layout);
   const shown = columns.filter(({ name, isExtra = false }) => isExtra === changed.includes(name));
   const sorted = orderedRows(rows, columns, layout);
+  const cut = new Map(
+    shown.map(({ name, text }) => [name, text === undefined ? [] : differingTexts(sorted.map(text))]),
+  );
   return (
     <>
       <div class="table-tools">
@@ -82,16 +89,17 @@ export function DataTable<Row>({
           </tr>
         </thead>
         <tbody>
-          {sorted.map((row) => (
+          {sorted.map((row, place) => (
             <tr key={idOf(row)}>
               {selection !== undefined && <SelectCell row={row} selection={selection} label={nameOf(row)} />}
-              {shown.map(({ name, isNumber = false, class: named = "", isText = false, cell }) => (
+              {shown.map(({ name, isNumber = false, class: named = "", isText = false, text, cell }) => (
                 <td
                   key={name}
                   class={[isNumber && "number", named].filter(Boolean).join(" ") || undefined}
                   dir={isText ? "auto" : undefined}
+                  title={text?.(row)}
                 >
-                  {cell(row)}
+                  {cell(row, cut.get(name)?.[place] ?? "")}
                 </td>
               ))}
             </tr>

@@ -1,0 +1,20 @@
+// Cuts the beginning that all texts of a column share, so that a narrow column shows how they differ. Has no side
+// effects.
+
+/** Minimum number of shared characters that are cut. */
+const sharedMin = 24;
+/** Number of shared characters that remain before the ellipsis. */
+const keptCount = 10;
+
+/** Returns the texts with a shared beginning shortened to its first characters; the same texts if they share little. */
+export function differingTexts(texts: readonly string[]): readonly string[] {
+  const [first = "", ...others] = [...new Set(texts.filter((text) => text !== ""))];
+  let length = others.length === 0 ? 0 : first.length;
+  for (const other of others) while (!other.startsWith(first.slice(0, length))) length--;
+  // Words remain whole.
+  const start = first.slice(0, length).search(/\S*$/);
+  if (start < sharedMin) return texts;
+  return texts.map((text) =>
+    text === "" ? "" : `${text.slice(0, keptCount).trimEnd()} … ${text.slice(start)}`,
+  );
+}
