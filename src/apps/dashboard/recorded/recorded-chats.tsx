@@ -15,7 +15,7 @@ import { ProjectField, useProjects } from "../components/forms/projects.tsx";
 import { View } from "../components/shown.tsx";
 import { addressOf, go, place } from "../router.ts";
 import { isModelId } from "../model/model-path.ts";
-import { ModelTabs } from "../model/model-tabs.tsx";
+import { ModelPage } from "../model/model-page.tsx";
 import { may, session } from "../session.ts";
 import { useLoaded } from "../use-loaded.ts";
 import { columnsWith } from "./recorded-columns.tsx";
@@ -24,7 +24,32 @@ import { askedPage, type Filters, filtersIn } from "./recorded-query.ts";
 /** Interval in milliseconds at which the first page is reloaded. */
 const everyMs = 10_000;
 
+/** The list is a tab of a model if it shows the conversations of one model, which the address names by id. */
 export function RecordedChats({ hone }: { readonly hone: Hone }) {
+  const { model } = filtersIn(place.value.query);
+  return isModelId(model) ? (
+    <ChatsOfModel key={model} hone={hone} id={model} />
+  ) : (
+    <View
+      title="Conversations"
+      lead="Recorded answers of trained models, the newest first."
+      actions={<SavedViews />}
+    >
+      <ChatList hone={hone} />
+    </View>
+  );
+}
+
+function ChatsOfModel({ hone, id }: { readonly hone: Hone; readonly id: string }) {
+  const model = useLoaded((signal) => hone.models.get(id, { signal }), [hone, id]);
+  return (
+    <ModelPage id={id} model={model.value} tab="conversations" tools={<SavedViews />}>
+      <ChatList hone={hone} />
+    </ModelPage>
+  );
+}
+
+function ChatList({ hone }: { readonly hone: Hone }) {
   const { query } = place.value;
   const filters = filtersIn(query);
   const projects = useProjects(hone);
@@ -44,12 +69,7 @@ export function RecordedChats({ hone }: { readonly hone: Hone }) {
     loaded.reload();
   };
   return (
-    <View
-      title="Conversations"
-      lead="Recorded answers of trained models, the newest first."
-      actions={<SavedViews />}
-    >
-      {isModelId(filters.model) && <ModelTabs id={filters.model} current="conversations" />}
+    <>
       <ChatFilters
         filters={filters}
         projects={projects.value ?? []}
@@ -81,7 +101,7 @@ export function RecordedChats({ hone }: { readonly hone: Hone }) {
           )
         }
       />
-    </View>
+    </>
   );
 }
 

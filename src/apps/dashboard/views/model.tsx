@@ -3,14 +3,12 @@ import { useMemo } from "preact/hooks";
 import type { Checkpoint, ModelObject } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { ChartBoard } from "../charts/chart-board.tsx";
-import { Facts, Shown, View, When } from "../components/shown.tsx";
+import { Facts, Shown, When } from "../components/shown.tsx";
 import { LearningPanel } from "../learning/learning-panel.tsx";
 import { jobsChanged } from "../live.ts";
-import { ModelActions } from "../model/model-actions.tsx";
+import { ModelPage } from "../model/model-page.tsx";
 import { nameOf } from "../model/model-path.ts";
-import { ModelTabs } from "../model/model-tabs.tsx";
 import { RecentJobs } from "../overview/recent-jobs.tsx";
-import { addressOf } from "../router.ts";
 import { versionAddresses } from "../runs/version-address.ts";
 import { useLoaded } from "../use-loaded.ts";
 import { VersionTable } from "../versions/version-table.tsx";
@@ -34,12 +32,7 @@ export function ModelView({
   const model = useLoaded((signal) => hone.models.get(id, { signal }), [hone, id]);
   const current = tab === "jobs" || tab === "learning" ? tab : "versions";
   return (
-    <View
-      title={model.value === null ? "Model" : `${model.value.project}/${model.value.name}`}
-      path={[["Models", addressOf("models")]]}
-      actions={model.value !== null && <ModelActions model={model.value} />}
-    >
-      <ModelTabs id={id} current={current} />
+    <ModelPage id={id} model={model.value} tab={current}>
       <Shown loaded={model}>
         {(value) =>
           current === "jobs" ? (
@@ -51,7 +44,7 @@ export function ModelView({
           )
         }
       </Shown>
-    </View>
+    </ModelPage>
   );
 }
 

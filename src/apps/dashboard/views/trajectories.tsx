@@ -3,14 +3,13 @@ import type { TrajectoryCount } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { counted, shortNumber } from "../components/numbers.ts";
 import { SavedViews } from "../components/menus/saved-views-menu.tsx";
-import { Shown, View } from "../components/shown.tsx";
+import { Shown } from "../components/shown.tsx";
 import { layoutIn } from "../components/tables/table-layout.ts";
 import { askedPage, type Filters, filtersIn, isCounted, metricColumns } from "../trajectories/list-query.ts";
 import { readPage } from "../trajectories/read-page.ts";
 import { TrajectoryFilters } from "../trajectories/trajectory-filters.tsx";
 import { TrajectoryTable } from "../trajectories/trajectory-table.tsx";
-import { pathOfModel } from "../model/model-path.ts";
-import { ModelTabs } from "../model/model-tabs.tsx";
+import { ModelPage } from "../model/model-page.tsx";
 import { addressOf, go, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
 
@@ -34,12 +33,10 @@ export function Trajectories({ hone, modelId }: { readonly hone: Hone; readonly 
     // A search takes seconds, so the page does not repeat it.
     isNewest && filters.text === undefined ? everyMs : null,
   );
-  const title = model.value === null ? "Trajectories" : `Trajectories of ${model.value.name}`;
   const addressWith = (more: Readonly<Record<string, string>>): string =>
     addressOf("trajectories", [modelId], { ...filters, ...layoutIn(query), ...more });
   return (
-    <View title={title} path={pathOfModel(modelId, model.value)} actions={<SavedViews />}>
-      <ModelTabs id={modelId} current="trajectories" />
+    <ModelPage id={modelId} model={model.value} tab="trajectories" tools={<SavedViews />}>
       <TrajectoryFilters
         filters={filters}
         counts={counts.value ?? []}
@@ -71,7 +68,7 @@ export function Trajectories({ hone, modelId }: { readonly hone: Hone; readonly 
           </>
         )}
       </Shown>
-    </View>
+    </ModelPage>
   );
 }
 
