@@ -44,6 +44,9 @@ test("a reader compares two versions prompt by prompt, and pins the better one",
   const { page, close } = await openPage(server, { at: `#/models/${modelId}` });
   await page.getByRole("link", { name: "Evaluation" }).click();
   await page.getByText("version 1 is better on 1 prompt, worse on 1, and equal on 1.").waitFor();
+  await page.getByText("fewer than 4 answers per version").waitFor();
+  await page.getByRole("heading", { name: "p/evaluated", level: 1 }).waitFor();
+  await page.getByRole("link", { name: "Chat", exact: true }).first().waitFor();
   const rows = page.getByRole("region", { name: "Rewards by prompt and version" }).getByRole("row");
   const textsOf = async () =>
     Promise.all((await rows.all()).slice(1).map((row) => row.locator("th, td").allTextContents()));

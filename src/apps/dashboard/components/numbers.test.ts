@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { byteText, counted, durationText, shortNumber } from "./numbers.ts";
+import { byteText, counted, durationText, shortNumber, shownDifference } from "./numbers.ts";
 
 test("shortens numbers, and shows a dash for a missing one", () => {
   assert.deepEqual([0, 0.25, 1234.56, 0.000012345, 12345678, -0.5, 0.00154, -0, NaN].map(shortNumber), [
@@ -28,4 +28,11 @@ test("counts nouns in the singular and the plural", () => {
   );
   assert.equal(counted(1, "person", "people"), "1 person");
   assert.equal(counted(2, "person", "people"), "2 people");
+});
+
+test("a difference equals that of the rounded numbers that the reader sees", () => {
+  assert.equal(shownDifference(0.1234, 0.5679), 0.445);
+  assert.equal(shownDifference(1234.4, 1236.6), 3);
+  assert.equal(shortNumber(shownDifference(0.5001, 0.5002)), "1.00e-4");
+  assert.ok(Number.isNaN(shownDifference(0.5, NaN)));
 });

@@ -9,6 +9,17 @@ export function shortNumber(value: number): string {
   return value === 0 ? "0" : Number(value.toPrecision(4)).toLocaleString("en", { maximumFractionDigits });
 }
 
+/**
+ * Returns the difference between two numbers as the reader sees them, after rounding. If both are shown alike although
+ * they differ, returns their exact difference.
+ */
+export function shownDifference(before: number, after: number): number {
+  const shown = (value: number): number => Number(shortNumber(value).replaceAll(",", ""));
+  const by = shown(after) - shown(before);
+  // Without rounding, 0.583 − 0.5 would be 0.08299999999999996.
+  return by === 0 ? after - before : Number(by.toPrecision(12));
+}
+
 /** Formats a count with its noun, such as `1 record` or `2,000 records`. */
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;

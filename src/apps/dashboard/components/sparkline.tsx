@@ -1,5 +1,5 @@
 // A small curve without axes for tables and cards, and the change between two numbers.
-import { shortNumber } from "./numbers.ts";
+import { shortNumber, shownDifference } from "./numbers.ts";
 
 const [width, height] = [84, 22];
 
@@ -28,7 +28,7 @@ function sparklinePoints(values: readonly number[]): readonly (readonly [x: numb
 /** Difference between two numbers: green for an increase, red for a decrease; nothing if a number is missing. */
 export function Delta({ before, after }: { readonly before: number | null; readonly after: number | null }) {
   if (before === null || after === null) return null;
-  const by = after - before;
+  const by = shownDifference(before, after);
   const tone = by > 0 ? "delta up" : by < 0 ? "delta down" : "delta";
   return (
     <span class={tone}>

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TrajectoryOutline } from "../../client/api.ts";
-import { evaluationRows, evaluationSummary } from "./evaluation-rows.ts";
+import { evaluationRows, evaluationSummary, hasFewAnswers } from "./evaluation-rows.ts";
 
 const outline = (prompt: string, reward: number): TrajectoryOutline => ({
   id: `${prompt} ${reward}`,
@@ -57,4 +57,11 @@ test("sums up over the prompts that all versions answered", () => {
     equal: 1,
   });
   assert.deepEqual(evaluationSummary([]).meanRewards, []);
+});
+
+test("recognizes an evaluation with few answers per prompt", () => {
+  const answers = (count: number) => Array.from({ length: count }, (_, index) => outline("a", index));
+  assert.ok(hasFewAnswers(evaluationRows(versions, "change")));
+  assert.ok(!hasFewAnswers(evaluationRows([answers(4), answers(5)], "change")));
+  assert.ok(!hasFewAnswers([]));
 });

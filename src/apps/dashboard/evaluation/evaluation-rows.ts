@@ -81,3 +81,12 @@ export function evaluationSummary(rows: readonly EvaluationRow[]): EvaluationSum
     equal: countOf(0),
   };
 }
+
+/** Number of answers of a version to a prompt below which their mean is mostly chance. */
+export const answersWanted = 4;
+
+/** True if most of the means are over fewer answers than wanted. */
+export function hasFewAnswers(rows: readonly EvaluationRow[]): boolean {
+  const cells = rows.flatMap(({ cells: found }) => found.filter((cell) => cell !== null));
+  return cells.filter(({ outlines }) => outlines.length < answersWanted).length > cells.length / 2;
+}

@@ -1,6 +1,7 @@
 // Table of an evaluation: a row per prompt, a column per version. A cell opens the answers.
-import { counted, shortNumber } from "../components/numbers.ts";
+import { counted, shortNumber, shownDifference } from "../components/numbers.ts";
 import { WideTable } from "../components/shown.tsx";
+import { differingTexts } from "../components/tables/differing-texts.ts";
 import { type EvaluationRow, evaluationSummary } from "./evaluation-rows.ts";
 
 export function EvaluationTable({
@@ -15,6 +16,7 @@ export function EvaluationTable({
   readonly onOpen: (prompt: string, version: number) => void;
 }) {
   const { meanRewards, sharedCount } = evaluationSummary(rows);
+  const prompts = differingTexts(rows.map(({ prompt }) => prompt));
   return (
     <WideTable label="Rewards by prompt and version">
       <thead>
@@ -39,13 +41,13 @@ export function EvaluationTable({
             </td>
           ))}
           <td class="number">
-            <Difference of={(meanRewards.at(-1) ?? NaN) - (meanRewards[0] ?? NaN)} />
+            <Difference of={[meanRewards[0], meanRewards.at(-1)]} />
           </td>
         </tr>
-        {rows.map(({ prompt, cells, difference }) => (
+        {rows.map(({ prompt, cells }, place) => (
           <tr key={prompt}>
             <td class="words" title={prompt} dir="auto">
-              {prompt}
+              {prompts[place]}
             </td>
             {cells.map((cell, index) => {
               const version = versions[index] ?? 0;
@@ -71,7 +73,9 @@ export function EvaluationTable({
                 </td>
               );
             })}
-            <td class="number">{difference === null ? "–" : <Difference of={difference} />}</td>
+            <td class="number">
+              <Difference of={[cells[0]?.meanReward, cells.at(-1)?.meanReward]} />
+            </td>
           </tr>
         ))}
       </tbody>
@@ -80,7 +84,12 @@ export function EvaluationTable({
 }
 
 /** A difference with its sign, in the colour of a gain or a loss. */
-function Difference({ of }: { readonly of: number }) {
-  const sign = of > 0 ? "gain" : of < 0 ? "loss" : "";
-  return <span class={sign}>{`${of > 0 ? "+" : ""}${shortNumber(of).replace("-", "−")}`}</span>;
+function Difference({
+  of: [before = NaN, after = NaN],
+}: {
+  readonly of: readonly [before: number | undefined, after: number | undefined];
+}) {
+  const by = shownDifference(before, after);
+  const sign = by > 0 ? "gain" : by < 0 ? "loss" : "";
+  return <span class={sign}>{`${by > 0 ? "+" : ""}${shortNumber(by).replace("-", "−")}`}</span>;
 }

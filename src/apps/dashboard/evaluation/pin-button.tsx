@@ -10,16 +10,20 @@ export function PinButton({
   modelId,
   step,
   isPinned,
+  isBrief = false,
   onChange,
 }: {
   readonly hone: Hone;
   readonly modelId: string;
   readonly step: number;
   readonly isPinned: boolean;
+  /** True for a button in a row of the version, whose number is not repeated. */
+  readonly isBrief?: boolean;
   readonly onChange: () => void;
 }) {
   const [failure, setFailure] = useState<string | null>(null);
   if (!may("train")) return null;
+  const verb = isPinned ? "Unpin" : "Pin";
   const toggle = async (): Promise<void> => {
     setFailure(null);
     try {
@@ -31,8 +35,14 @@ export function PinButton({
   };
   return (
     <span>
-      <button type="button" onClick={() => void toggle()}>
-        {isPinned ? "Unpin" : "Pin"} version {step}
+      <button
+        type="button"
+        class={isBrief ? "plain" : undefined}
+        aria-label={`${verb} version ${step}`}
+        title="A pinned version is never deleted automatically"
+        onClick={() => void toggle()}
+      >
+        {isBrief ? verb : `${verb} version ${step}`}
       </button>
       {failure !== null && (
         <span class="failure" role="alert">

@@ -1,8 +1,9 @@
-// Table of a model's versions: rewards, the job of each, and buttons that download or delete one.
+// Table of a model's versions: rewards, the best one, the job of each, and buttons that download, pin or delete one.
 import { useState } from "preact/hooks";
 import type { Checkpoint, ModelObject } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { messageOf } from "../components/errors/error-text.ts";
+import { PinButton } from "../evaluation/pin-button.tsx";
 import { Failure } from "../components/forms/failure.tsx";
 import { shortNumber } from "../components/numbers.ts";
 import { saveFile } from "../components/save-file.ts";
@@ -11,7 +12,7 @@ import { chatAddress, nameOf } from "../model/model-path.ts";
 import { addressOf } from "../router.ts";
 import { may } from "../session.ts";
 import { versionsMax } from "../views/newest-versions.ts";
-import { rewardColumns, rewardTitles } from "../views/version-curves.ts";
+import { bestVersion, rewardColumns, rewardTitles } from "../views/version-curves.ts";
 import { DeleteVersion } from "./delete-version.tsx";
 
 export function VersionTable({
@@ -26,6 +27,7 @@ export function VersionTable({
   readonly onChange: () => void;
 }) {
   const rewards = rewardColumns(versions);
+  const best = bestVersion(versions);
   const [failure, setFailure] = useState<string | null>(null);
   const [savedStep, setSavedStep] = useState<number | null>(null);
   const save = async (step: number): Promise<void> => {
@@ -72,6 +74,17 @@ export function VersionTable({
               <td class="number">
                 {step}
                 {pinned && " (pinned)"}
+                {step === best?.step && (
+                  <>
+                    {" "}
+                    <span
+                      class="tag"
+                      title={`Highest ${best.metric} of the shown versions. ${rewardTitles[best.metric]}`}
+                    >
+                      best
+                    </span>
+                  </>
+                )}
               </td>
               {rewards.map((name) => (
                 <td key={name} class="number">
@@ -103,6 +116,16 @@ export function VersionTable({
                 )}
               </td>
               <td>
+                {step > 0 && (
+                  <PinButton
+                    hone={hone}
+                    modelId={model.id}
+                    step={step}
+                    isPinned={pinned}
+                    isBrief
+                    onChange={onChange}
+                  />
+                )}
                 {step > 0 && !pinned && (
                   <DeleteVersion hone={hone} modelId={model.id} step={step} onChange={onChange} />
                 )}

@@ -1,12 +1,14 @@
 // View that compares versions of a model: rewards per prompt, differences, and the answers behind them.
 import type { Hone } from "../../client/hone.ts";
-import { Shown, View } from "../components/shown.tsx";
+import { Shown } from "../components/shown.tsx";
 import { AnswerPair } from "../evaluation/answer-pair.tsx";
 import { EvaluationForm } from "../evaluation/evaluation-form.tsx";
 import {
+  answersWanted,
   type EvaluationRow,
   evaluationRows,
   evaluationSummary,
+  hasFewAnswers,
   type RowOrder,
   rowOrders,
 } from "../evaluation/evaluation-rows.ts";
@@ -17,8 +19,7 @@ import {
   loadOutlines,
   usualVersions,
 } from "../evaluation/load-evaluation.ts";
-import { pathOfModel } from "../model/model-path.ts";
-import { ModelTabs } from "../model/model-tabs.tsx";
+import { ModelPage } from "../model/model-page.tsx";
 import { PinButton } from "../evaluation/pin-button.tsx";
 import { place, replaceQuery } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
@@ -30,15 +31,11 @@ export function EvaluationView({ hone, modelId }: { readonly hone: Hone; readonl
   const model = useLoaded((signal) => hone.models.get(modelId, { signal }), [hone, modelId]);
   const choices = useLoaded((signal) => loadChoices(hone, modelId, signal), [hone, modelId]);
   return (
-    <View
-      title={model.value === null ? "Evaluation" : `Evaluation of ${model.value.name}`}
-      path={pathOfModel(modelId, model.value)}
-    >
-      <ModelTabs id={modelId} current="evaluation" />
+    <ModelPage id={modelId} model={model.value} tab="evaluation">
       <Shown loaded={choices}>
         {(offered) => <Evaluation hone={hone} modelId={modelId} choices={offered} onPin={choices.reload} />}
       </Shown>
-    </View>
+    </ModelPage>
   );
 }
 
@@ -110,6 +107,13 @@ function Evaluation({
           return (
             <>
               <Verdict rows={rows} versions={versions} />
+              {hasFewAnswers(rows) && (
+                <p class="muted">
+                  Most prompts have fewer than {answersWanted} answers per version (n), so a difference of a
+                  prompt may be chance. Log several answers to each prompt, or trust only the mean of many
+                  prompts.
+                </p>
+              )}
               <EvaluationTable
                 rows={rows}
                 versions={versions}

@@ -70,3 +70,20 @@ function pointsOf(
 export function rewardColumns(versions: readonly Pick<Checkpoint, "metrics">[]): readonly RewardName[] {
   return rewardNames.filter((name) => versions.some(({ metrics }) => Number.isFinite(metrics[name])));
 }
+
+/**
+ * Returns the version with the highest logged reward, the oldest if several are equal, and the metric that decided:
+ * the first of `val/reward` and `train/reward` that several versions have. Null if there is no such metric.
+ */
+export function bestVersion(
+  versions: readonly Pick<Checkpoint, "step" | "metrics">[],
+): { readonly step: number; readonly metric: RewardName } | null {
+  for (const metric of ["val/reward", "train/reward"] as const) {
+    const measured = versions.flatMap(({ step, metrics: { [metric]: value = NaN } }) =>
+      Number.isFinite(value) ? [{ step, metric, value }] : [],
+    );
+    const [best] = measured.toSorted((one, other) => other.value - one.value || one.step - other.step);
+    if (best !== undefined && measured.length > 1) return { step: best.step, metric };
+  }
+  return null;
+}
