@@ -78,7 +78,8 @@ test(
         trajectory_groups: [{ trajectories: [{ reward, final_policy_version: step }] }],
       });
     await logged(0, 0.25, "val");
-    await finish(server, await submitJob(server, modelId, 2));
+    const jobId = await submitJob(server, modelId, 2);
+    await finish(server, jobId);
     await logged(1, 0.75, "val");
     await finish(server, await submitJob(server, modelId, 2));
     const pairs = [{ prompt: "a", chosen: "yes", rejected: "no" }];
@@ -109,10 +110,12 @@ test(
     assert.deepEqual(
       rows.map((cells) => [cells[0], cells[2], cells[3], ...cells.slice(4, 6)]),
       [
-        [name, "rl", "succeeded", "0.75 → –", "1.5 → –"],
-        [name, "rl", "succeeded", "0.25 → 0.75+0.5", "1.5 → 1.50"],
+        [name, "reinforcement", "succeeded, with warnings", "0.75 → –", "1.5 → –"],
+        [name, "reinforcement", "succeeded, with warnings", "0.25 → 0.75+0.5", "1.5 → 1.50"],
       ],
     );
+    const { warnings } = await hone.jobs.get(jobId);
+    assert.equal(await jobs.nth(2).getByText("with warnings").getAttribute("title"), warnings[0]);
     for (const cells of rows) assert.match(cells[7] ?? "", /^\d+ s$/);
     await page.getByRole("combobox", { name: "State" }).selectOption("failed");
     await page.getByText("No training jobs match these filters.").waitFor();
@@ -136,16 +139,25 @@ test(
       "data/reward",
       "created",
     ]);
-    const [newest, , oldest] = (await versions.getByRole("row").allInnerTexts())
+    const [newest, better, oldest] = (await versions.getByRole("row").allInnerTexts())
       .slice(1)
       .map((row) => row.split("\t"));
     assert.deepEqual(
-      [newest?.slice(0, 3), oldest?.slice(0, 3)],
+      [newest?.slice(0, 3), better?.slice(0, 2), oldest?.slice(0, 3)],
       [
         ["2", "–", "1.5"],
+        ["1 best", "0.75"],
         ["0", "0.25", "–"],
       ],
     );
+    await versions.getByRole("button", { name: "Pin version 1" }).click();
+    await versions.getByRole("button", { name: "Unpin version 1" }).waitFor();
+
+    await page.goto(`${server.url}/#/jobs/${jobId}`);
+    const box = page.getByRole("region", { name: "Warnings of the job" });
+    await box.getByText(warnings[0] ?? "").waitFor();
+    await page.goto(`${server.url}/#/train?job=${jobId}&learning_rate=2e-5`);
+    assert.equal(await page.getByLabel("Learning rate").inputValue(), "2e-5");
     await close();
   },
 );

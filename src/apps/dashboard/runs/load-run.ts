@@ -5,6 +5,7 @@ import type { Run } from "../charts/curve.ts";
 import { shortId } from "../components/short-id.ts";
 import { addressOf } from "../router.ts";
 import { jobSettings } from "../jobs/job-settings.ts";
+import { kindTitle } from "../views/job-list.ts";
 import { newestVersions } from "../views/newest-versions.ts";
 import { stepCurves } from "../jobs/step-curves.ts";
 import { versionAddresses } from "./version-address.ts";
@@ -79,7 +80,7 @@ async function jobRun(hone: Hone, id: string, signal: AbortSignal): Promise<Load
 function settingsOf(job: TrainingJob): readonly (readonly [string, string])[] {
   const { counts, kind } = job;
   return [
-    ["kind", kind],
+    ["kind", kindTitle(kind)],
     ...jobSettings(job).map(({ name, text }) => [name, text] as const),
     ...(counts === null
       ? []

@@ -6,6 +6,7 @@ import { modelNamed } from "../components/forms/model-named.ts";
 import { useAction } from "../components/forms/use-action.ts";
 import { shortId } from "../components/short-id.ts";
 import { useLoaded } from "../use-loaded.ts";
+import { kindTitle } from "../views/job-list.ts";
 import type { RunKind } from "./load-run.ts";
 
 /** Number of the newest jobs that are offered. */
@@ -60,7 +61,7 @@ function JobPicker({ hone, ids, isFull, onAdd }: PickerProperties) {
         <option value="">{choices.length === 0 ? "no others" : "choose …"}</option>
         {choices.map(({ id, model, kind, state }) => (
           <option key={id} value={id}>
-            {model ?? "deleted model"} · {kind} {shortId(id)} · {state}
+            {model ?? "deleted model"} · {kindTitle(kind)} {shortId(id)} · {state}
           </option>
         ))}
       </select>

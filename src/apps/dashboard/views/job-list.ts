@@ -9,8 +9,13 @@ export const jobStates = ["queued", "running", "succeeded", "failed", "cancelled
 export const jobKinds = [
   ["rl", "reinforcement"],
   ["sft", "supervised"],
-  ["preference", "preferences"],
+  ["preference", "preference"],
 ] as const;
+
+/** Returns the title of a kind of jobs. */
+export function kindTitle(kind: TrainingJob["kind"]): string {
+  return jobKinds.find(([name]) => name === kind)?.[1] ?? kind;
+}
 
 /** Filters of the list, with the same names in the URL and in the API. */
 export type JobFilters = {

@@ -21,7 +21,7 @@ import { NotTrained } from "../jobs/job-data.tsx";
 import { JobSettings } from "../jobs/job-settings-list.tsx";
 import { queueSeconds } from "../jobs/job-settings.ts";
 import { JobWarnings } from "../jobs/job-warnings.tsx";
-import { progressText, withLiveProgress } from "./job-list.ts";
+import { kindTitle, progressText, withLiveProgress } from "./job-list.ts";
 import { useStepCurves } from "../jobs/use-step-curves.ts";
 
 const everyMs = 1500;
@@ -60,7 +60,7 @@ export function JobView({ hone, id }: { readonly hone: Hone; readonly id: string
             <Facts
               of={[
                 ["model", <ModelLink job={job} />],
-                ["kind", job.kind],
+                ["kind", kindTitle(job.kind)],
                 ["version", job.result_step ?? "–"],
                 ["created", <When at={job.created_at} />],
                 ["duration", formatDuration(job)],

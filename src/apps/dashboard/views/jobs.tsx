@@ -26,6 +26,7 @@ import {
   jobKinds,
   jobRewardColumns,
   jobStates,
+  kindTitle,
   progressText,
   ranFor,
 } from "./job-list.ts";
@@ -108,7 +109,7 @@ function jobColumns(jobs: readonly TrainingJob[]): readonly DataColumn<TrainingJ
         </a>
       ),
     },
-    { name: "kind", sort: ({ kind }) => kind, cell: ({ kind }) => kind },
+    { name: "kind", sort: ({ kind }) => kindTitle(kind), cell: ({ kind }) => kindTitle(kind) },
     {
       name: "state",
       class: "how-far",

@@ -3,6 +3,7 @@ import { useMemo } from "preact/hooks";
 import type { Hone } from "../../client/hone.ts";
 import { ChartBoard } from "../charts/chart-board.tsx";
 import { overlaid, runColours } from "../charts/curve.ts";
+import { Empty } from "../components/empty.tsx";
 import { Shown, View } from "../components/shown.tsx";
 import { addressOf, place, replaceQuery } from "../router.ts";
 import { loadRun, type LoadedRun, type RunKind } from "../runs/load-run.ts";
@@ -50,35 +51,47 @@ export function Runs({ hone }: { readonly hone: Hone }) {
         isFull={ids.length >= runsMax}
         onAdd={(id) => choose([...ids, id])}
       />
+      {ids.length === 0 && <NoRuns kind={kind} />}
       <Shown loaded={loaded}>
-        {(runs) => (
-          <>
-            <p class="filters">
-              <GroupChoice runs={runs} value={setting} onChange={group} />
-            </p>
-            {setting === "" ? (
-              <RunList
-                runs={runs}
-                classOf={({ id }) => runClass(colours.get(id))}
-                onRemove={(id) => choose(ids.filter((other) => other !== id))}
-              />
-            ) : (
-              groupRuns(runs, setting).map(({ name, colour, runs: members }) => (
-                <div key={name} class="run-group">
-                  <strong class={runClass(colour)}>{name}</strong>
-                  <RunList
-                    runs={members}
-                    label={name}
-                    onRemove={(id) => choose(ids.filter((other) => other !== id))}
-                  />
-                </div>
-              ))
-            )}
-            {runs.length > 0 && <Comparison runs={runs} setting={setting} />}
-          </>
-        )}
+        {(runs) =>
+          runs.length > 0 && (
+            <>
+              <p class="filters">
+                <GroupChoice runs={runs} value={setting} onChange={group} />
+              </p>
+              {setting === "" ? (
+                <RunList
+                  runs={runs}
+                  classOf={({ id }) => runClass(colours.get(id))}
+                  onRemove={(id) => choose(ids.filter((other) => other !== id))}
+                />
+              ) : (
+                groupRuns(runs, setting).map(({ name, colour, runs: members }) => (
+                  <div key={name} class="run-group">
+                    <strong class={runClass(colour)}>{name}</strong>
+                    <RunList
+                      runs={members}
+                      label={name}
+                      onRemove={(id) => choose(ids.filter((other) => other !== id))}
+                    />
+                  </div>
+                ))
+              )}
+              <Comparison runs={runs} setting={setting} />
+            </>
+          )
+        }
       </Shown>
     </View>
+  );
+}
+
+function NoRuns({ kind }: { readonly kind: RunKind }) {
+  return (
+    <Empty icon="runs" title={kind === "jobs" ? "No jobs chosen yet" : "No models chosen yet"}>
+      Add one above, then others to compare with. You can also select several rows in{" "}
+      <a href={addressOf(kind)}>{kind === "jobs" ? "Jobs" : "Models"}</a> and choose <em>Compare</em>.
+    </Empty>
   );
 }
 
