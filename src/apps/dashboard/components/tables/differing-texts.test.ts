@@ -3,8 +3,12 @@ import { test } from "node:test";
 import { differingTexts } from "./differing-texts.ts";
 
 test("shortens the beginning that all texts share, and keeps words whole", () => {
-  const texts = ["Write one short sentence about rain.", "Write one short sentence about rivers.", ""];
-  assert.deepEqual(differingTexts(texts), ["Write one … rain.", "Write one … rivers.", ""]);
+  const texts = [
+    "Write one short sentence about the rain.",
+    "Write one short sentence about the rivers.",
+    "",
+  ];
+  assert.deepEqual(differingTexts(texts), ["Write one short … rain.", "Write one short … rivers.", ""]);
 });
 
 test("keeps texts that share little, and rows that all have the same text", () => {

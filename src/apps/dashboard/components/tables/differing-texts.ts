@@ -2,9 +2,9 @@
 // effects.
 
 /** Minimum number of shared characters that are cut. */
-const sharedMin = 24;
-/** Number of shared characters that remain before the ellipsis. */
-const keptCount = 10;
+const sharedMin = 32;
+/** Maximum number of shared characters that remain before the ellipsis. */
+const keptMax = 20;
 
 /** Returns the texts with a shared beginning shortened to its first characters; the same texts if they share little. */
 export function differingTexts(texts: readonly string[]): readonly string[] {
@@ -14,7 +14,6 @@ export function differingTexts(texts: readonly string[]): readonly string[] {
   // Words remain whole.
   const start = first.slice(0, length).search(/\S*$/);
   if (start < sharedMin) return texts;
-  return texts.map((text) =>
-    text === "" ? "" : `${text.slice(0, keptCount).trimEnd()} … ${text.slice(start)}`,
-  );
+  const kept = first.slice(0, keptMax).replace(/\s\S*$/, "");
+  return texts.map((text) => (text === "" ? "" : `${kept} … ${text.slice(start)}`));
 }
