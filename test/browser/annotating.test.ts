@@ -156,7 +156,7 @@ test(
     await page.getByRole("textbox", { name: "Choices" }).fill("kind, rude");
     assert.deepEqual(await seriousFaults(page), []);
     await page.getByRole("button", { name: "Create" }).click();
-    // On a busy machine, the server may record the answer after the form was sent.
+    // Among many other tests, the first attempt sometimes adds nothing. A failure prints the page, to find the cause.
     for (let attempt = 1; ; attempt++) {
       await page.getByLabel("Add the recorded answers of").fill("new/agent");
       await page.getByRole("button", { name: "Add", exact: true }).click();
