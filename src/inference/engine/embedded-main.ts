@@ -10,12 +10,6 @@ import { PreopenedModel } from "./opening/preopened-model.ts";
 import { openingOf, type ModelOpening } from "./opening/model-opening.ts";
 import { garbageCollector, IdleGc } from "./idle-work.ts";
 
-/**
- * Bytes of unused keys and values after which garbage is collected at once. V8 would free such large blocks only at its
- * next full collection, which may be minutes later.
- */
-const droppedBytesMax = 64 * 2 ** 20;
-
 let ahead: PreopenedModel | null = null;
 const prepare = (hint: unknown): void => {
   // Safe cast: only `startEngineAhead` sends this hint.
@@ -28,11 +22,7 @@ serveEngine((given, progress, supplement) => {
   // Log lines are JSON, because the server parses them and adds them to its own log.
   const logger = createLogger({ level: load.log.level, format: "json" }).child({ component: "engine" });
   const collect = garbageCollector();
-  let droppedBytes = 0;
-  const collection = new IdleGc(systemClock, () => {
-    engine.releaseSpares();
-    collect();
-  });
+  const collection = new IdleGc(systemClock, { collect, beforeIdle: () => engine.releaseSpares() });
   const engine = new LoopEngine({
     ...load,
     vocabulary: supplement as Promise<TokenVocabulary>,
@@ -41,11 +31,7 @@ serveEngine((given, progress, supplement) => {
     clock: systemClock,
     onStep: () => {
       progress.onStep();
-      collection.postpone();
-      droppedBytes += engine.takeDroppedBytes();
-      if (droppedBytes < droppedBytesMax) return;
-      droppedBytes = 0;
-      collect();
+      collection.postpone(engine.takeDroppedBytes());
     },
     onBreakdown: progress.onBreakdown,
   });

@@ -7,17 +7,35 @@ import { garbageCollector, IdleGc } from "./idle-work.ts";
 test("collects once after each stretch of work, and not during it", async () => {
   const clock = new FakeClock();
   let count = 0;
-  const collection = new IdleGc(clock, () => (count += 1));
+  const collection = new IdleGc(clock, { collect: () => (count += 1), beforeIdle: () => undefined });
   for (let step = 0; step < 20; step++) {
-    collection.postpone();
+    collection.postpone(0);
     await clock.advance(500);
   }
   assert.equal(count, 0);
   await clock.advance(10_000);
   assert.equal(count, 1);
-  collection.postpone();
+  collection.postpone(0);
   await clock.advance(10_000);
   assert.equal(count, 2);
+});
+
+test("collects during work when large blocks have been dropped, and keeps spare blocks then", async () => {
+  const clock = new FakeClock();
+  const calls: string[] = [];
+  const collection = new IdleGc(clock, {
+    collect: () => calls.push("collect"),
+    beforeIdle: () => calls.push("release spares"),
+  });
+  const half = 32 * 2 ** 20;
+  collection.postpone(half);
+  assert.deepEqual(calls, []);
+  collection.postpone(half);
+  assert.deepEqual(calls, ["collect"]);
+  collection.postpone(half);
+  assert.deepEqual(calls, ["collect"]);
+  await clock.advance(10_000);
+  assert.deepEqual(calls, ["collect", "release spares", "collect"]);
 });
 
 test("frees an array that nothing holds, and no other", async () => {

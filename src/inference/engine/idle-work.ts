@@ -91,22 +91,44 @@ export class IdleWork {
  */
 const collectionIdleMs = 1000;
 
-/** Collects garbage once after each period of work. */
+/**
+ * Bytes of dropped blocks after which garbage is collected during work. V8 would free such large blocks only at its next
+ * full collection, which may be minutes later.
+ */
+const droppedBytesMax = 64 * 2 ** 20;
+
+interface Collection {
+  /** Frees unreachable objects. */
+  readonly collect: () => void;
+  /** Called before each collection in idle time. */
+  readonly beforeIdle: () => void;
+}
+
+/** Collects garbage once after each period of work, and during work when large blocks have been dropped. */
 export class IdleGc {
   readonly #clock: Clock;
-  readonly #collect: () => void;
+  readonly #collection: Collection;
+  #droppedBytes = 0;
   #isWaiting = false;
   #wasBusy = false;
 
-  /** @param collect frees unreachable objects */
-  constructor(clock: Clock, collect: () => void) {
+  constructor(clock: Clock, collection: Collection) {
     this.#clock = clock;
-    this.#collect = collect;
+    this.#collection = collection;
   }
 
-  /** Postpones the collection, because work is in progress. Called at each step. */
-  postpone(): void {
+  /**
+   * Postpones the idle collection, because work is in progress. Called at each step.
+   *
+   * @param droppedBytes size of the blocks that became garbage since the last call
+   */
+  postpone(droppedBytes: number): void {
     this.#wasBusy = true;
+    this.#droppedBytes += droppedBytes;
+    if (this.#droppedBytes >= droppedBytesMax) {
+      this.#droppedBytes = 0;
+      this.#collection.collect();
+    }
     if (!this.#isWaiting) void this.#collectWhenIdle();
   }
 
@@ -117,7 +139,8 @@ export class IdleGc {
       await this.#clock.sleep(collectionIdleMs);
     }
     this.#isWaiting = false;
-    this.#collect();
+    this.#collection.beforeIdle();
+    this.#collection.collect();
   }
 }
 

@@ -1,5 +1,6 @@
-// The sessions of a model's serving graphs, created in advance or at their first use. All sessions use arranged weights
-// (`arranged-cache.ts`), because with other weights a row would get different numbers in different batches.
+// The sessions of a model's serving graphs, created in advance or at their first use. Sessions use arranged weights
+// (`arranged-cache.ts`), because with other weights a row could get different numbers in different batches. The one
+// exception is a session that multiplies only 8-bit codes, whose sums are exact.
 import { unreachable } from "../../../base/domain/assert.ts";
 import type { Device } from "../../../base/domain/model.ts";
 import type { Graph, OpKind } from "../../../lib/graph/graph.ts";
