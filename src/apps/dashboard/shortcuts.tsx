@@ -73,7 +73,8 @@ function moveRow(by: 1 | -1): void {
   links[index === -1 ? 0 : Math.max(0, Math.min(links.length - 1, index + by))]?.focus();
 }
 
-function isTyping(target: EventTarget | null): boolean {
+/** True if keys that the user presses in this element are part of its value. */
+export function isTyping(target: EventTarget | null): boolean {
   return (
     target instanceof HTMLElement &&
     (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))

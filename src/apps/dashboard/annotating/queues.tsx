@@ -46,7 +46,7 @@ export function Queues({ hone }: { readonly hone: Hone }) {
     >
       <form
         class="filters"
-        key={`${project} ${as}`}
+        key={`${named} ${as}`}
         onSubmit={(event) => {
           event.preventDefault();
           const form = event.currentTarget;

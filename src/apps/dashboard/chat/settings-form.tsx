@@ -15,15 +15,25 @@ export function SettingsForm({
   readonly onChange: (change: Partial<ChatSettings>) => void;
 }) {
   const { models, showsTokens } = settings;
+  /**
+   * Text of the field that the user is editing, until the field's change event. Model fields are identified by their
+   * index. Without this state, the next render would restore the previous text.
+   */
+  const [typed, setTyped] = useState<{
+    readonly field: TextSetting | number;
+    readonly text: string;
+  } | null>(null);
+  const shown = (field: TextSetting | number, value: string): string =>
+    typed?.field === field ? typed.text : value;
   const text = (name: TextSetting) => ({
-    value: settings[name],
-    onChange: (event: Event) =>
-      // Safe cast: the fields are inputs or text areas.
-      onChange({ [name]: (event.currentTarget as HTMLInputElement | HTMLTextAreaElement).value }),
+    value: shown(name, settings[name]),
+    onInput: (event: Event) => setTyped({ field: name, text: textOf(event) }),
+    onChange: (event: Event) => {
+      setTyped(null);
+      onChange({ [name]: textOf(event) });
+    },
   });
-  /** Text of the model field that the user is editing, until the field's change event. */
-  const [typed, setTyped] = useState<{ readonly index: number; readonly text: string } | null>(null);
-  const sought = typed?.text ?? "";
+  const sought = typeof typed?.field === "number" ? typed.text : "";
   const offered = useLoaded(
     async (signal) => (await hone.served.find(sought, { signal })).map(({ id }) => id),
     [hone, sought],
@@ -46,8 +56,8 @@ export function SettingsForm({
             <input
               list="served"
               required
-              value={typed?.index === index ? typed.text : model}
-              onInput={({ currentTarget: { value } }) => setTyped({ index, text: value })}
+              value={shown(index, model)}
+              onInput={(event) => setTyped({ field: index, text: textOf(event) })}
               onChange={({ currentTarget: { value } }) => setModel(index, value.trim())}
             />
           </label>
@@ -115,4 +125,10 @@ export function SettingsForm({
       </details>
     </form>
   );
+}
+
+/** Returns the text of the field in which the event occurred. */
+function textOf({ currentTarget }: Event): string {
+  // Safe cast: the fields are inputs or text areas.
+  return (currentTarget as HTMLInputElement | HTMLTextAreaElement).value;
 }

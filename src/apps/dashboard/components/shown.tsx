@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { Loaded } from "../use-loaded.ts";
+import { isTyping } from "../shortcuts.tsx";
 import { CodeText } from "./errors/code-text.tsx";
 import { Skeleton } from "./skeleton.tsx";
 
@@ -30,6 +31,8 @@ export function View({
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${title} · Hone`;
+    // A title can also change while the view is open, for example when a name is loaded. Then the user may be typing.
+    if (isTyping(document.activeElement)) return;
     heading.current?.focus({ preventScroll: true });
     scrollTo(0, 0);
   }, [title]);

@@ -39,7 +39,7 @@ export function TracesView({ hone }: { readonly hone: Hone }) {
       actions={<SavedViews />}
     >
       <FilterForm
-        filters={{ project }}
+        filters={query.has("project") ? { project } : {}}
         onSubmit={(form) => go(addressOf("traces", [], { project: filledIn(form).get("project") ?? "" }))}
         onClear={() => go(addressOf("traces"))}
       >

@@ -1,5 +1,5 @@
 // Projects of the models that the user can read, and a field for choosing one.
-import { useId } from "preact/hooks";
+import { useId, useState } from "preact/hooks";
 import type { Hone } from "../../../client/hone.ts";
 import { may, session } from "../../session.ts";
 import { type Loaded, useLoaded } from "../../use-loaded.ts";
@@ -33,12 +33,14 @@ export function ProjectField({
   onChange,
 }: {
   readonly projects: readonly string[];
+  /** Project that the field shows until the user changes it. It may change while the form is open. */
   readonly value: string;
   readonly isRequired?: boolean;
   readonly onChange?: (project: string) => void;
 }) {
   // The form of a new queue is open over the filter, which has the same field.
   const id = useId();
+  const [typed, setTyped] = useState<string | null>(null);
   return (
     <>
       <label>
@@ -46,10 +48,10 @@ export function ProjectField({
         <input
           name="project"
           list={id}
-          key={value}
-          defaultValue={value}
+          value={typed ?? value}
           placeholder="project or entity/project"
           required={isRequired}
+          onInput={(event) => setTyped(event.currentTarget.value)}
           onChange={(event) => onChange?.(event.currentTarget.value.trim())}
         />
       </label>

@@ -1,0 +1,85 @@
+// Tests in a real browser that what a user types stays and keeps the focus while other parts of the page load.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Page } from "playwright-core";
+import { Hone } from "../../src/apps/client/hone.ts";
+import { serverOfFile } from "../running-server.ts";
+import { registerModel, seenModel } from "../served-jobs.ts";
+import { inBrowser, openPage } from "./page-under-test.ts";
+
+const ofPage = serverOfFile({ flags: seenModel });
+
+/**
+ * Holds back the page's requests to a path, except the first `passing` ones.
+ *
+ * @returns function that sends the requests and waits for their responses
+ */
+async function hold(page: Page, path: RegExp, passing = 0): Promise<() => Promise<void>> {
+  let release = (): void => {};
+  const isReleased = new Promise<void>((resolve) => (release = resolve));
+  let count = 0;
+  await page.route(path, async (route) => {
+    if (count++ >= passing) await isReleased;
+    await route.continue();
+  });
+  return async () => {
+    const answered = page.waitForResponse(path);
+    release();
+    await answered;
+    // Effects of a render run after its frame, and the response may be processed after the next frame.
+    await page.evaluate(`new Promise((resolve) => {
+      const after = (frames) => (frames === 0 ? setTimeout(resolve) : requestAnimationFrame(() => after(frames - 1)));
+      after(4);
+    })`);
+  };
+}
+
+test("the settings of a chat keep what a user types while the names of models load", inBrowser, async () => {
+  const { page, close } = await openPage(ofPage(), { at: "#/models" });
+  // The first response names the model of a new chat.
+  const release = await hold(page, /\/v1\/models\?/, 1);
+  await page.goto(`${ofPage().url}/#/chat`);
+  await page.getByText("System prompt, sampling and tools").click();
+  const [system, seed] = [page.getByLabel("System prompt"), page.getByLabel("Seed")];
+  await seed.fill("7");
+  await system.fill("You know places.");
+  await release();
+  assert.equal(await system.inputValue(), "You know places.");
+  await seed.focus();
+  assert.equal(new URLSearchParams(page.url().split("?")[1]).get("system"), "You know places.");
+  assert.equal(await seed.inputValue(), "7");
+  await close();
+});
+
+test("the project of a new model stays as typed while the known projects load", inBrowser, async () => {
+  await registerModel(ofPage(), "known");
+  const { page, close } = await openPage(ofPage(), { at: "#/chat" });
+  const release = await hold(page, /\/v1\/preview\/models\?/);
+  await page.goto(`${ofPage().url}/#/models`);
+  await page.getByRole("button", { name: "New model" }).click();
+  const project = page.getByLabel("Project");
+  await project.fill("local/typed");
+  await release();
+  assert.equal(await project.inputValue(), "local/typed");
+  assert.ok(await project.evaluate((field) => field === field.ownerDocument.activeElement));
+  await close();
+});
+
+test("a title that arrives late leaves the focus in the field that a user fills in", inBrowser, async () => {
+  const hone = new Hone({ baseUrl: ofPage().url, apiKey: ofPage().apiKey });
+  const { entity, project } = await hone.models.get(await registerModel(ofPage(), "titled"));
+  const project_id = `${entity}/${project}`;
+  const questions = [{ name: "tone", text: "Kind?", schema: { type: "boolean" } }];
+  const queue_id = await hone.queues.create({ project_id, name: "late", questions });
+  const { page, close } = await openPage(ofPage(), { at: "#/models" });
+  const release = await hold(page, new RegExp(`${queue_id}(\\?|$|/read)`));
+  await page.goto(`${ofPage().url}/#/queues/${queue_id}/items?project=${encodeURIComponent(project_id)}`);
+  await page.getByRole("heading", { name: "Items of the queue" }).waitFor();
+  const field = page.getByLabel("Add the recorded answers of");
+  await field.focus();
+  await release();
+  await page.getByRole("heading", { name: "Items of late" }).waitFor();
+  await page.keyboard.type("titled");
+  assert.equal(await field.inputValue(), "titled");
+  await close();
+});
