@@ -93,14 +93,22 @@ export async function untilWell(url: string): Promise<void> {
   throw new Error("The server is not healthy after a minute.");
 }
 
-/**
- * Returns the processor time of a process in seconds; null if unknown. Linux counts it in hundredths of a second, in
- * fields after the process's name in parentheses.
- */
+/** Returns the processor time of a process in seconds, without its children; null if unknown. */
 export function cpuSecondsOf(processId: number | undefined): number | null {
+  return cpuTimesOf(processId)?.own ?? null;
+}
+
+/**
+ * Returns the processor time in seconds of a process, and of those of its children that have ended; null if unknown.
+ * Linux counts it in hundredths of a second, in fields after the process's name in parentheses.
+ */
+export function cpuTimesOf(
+  processId: number | undefined,
+): { readonly own: number; readonly ended: number } | null {
   try {
     const fields = readFileSync(`/proc/${processId}/stat`, "utf8").replace(/^.*\)/s, "").trim().split(" ");
-    return (Number(fields[11]) + Number(fields[12])) / 100;
+    const [user, system, endedUser, endedSystem] = fields.slice(11, 15).map(Number);
+    return { own: (user + system) / 100, ended: (endedUser + endedSystem) / 100 };
   } catch {
     return null;
   }

@@ -37,3 +37,27 @@ test(
     assert.ok(!childrenUsage().some(({ id }) => id === child.pid));
   },
 );
+
+test("reports the children of another process", { skip }, async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "hone-family-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, "grandchild.mjs"), "process.send(0); process.on('message', () => 0);");
+  const module = join(folder, "child.mjs");
+  writeFileSync(
+    module,
+    `import { fork } from "node:child_process";
+     const grandchild = fork(new URL("grandchild.mjs", import.meta.url));
+     grandchild.once("message", () => process.send(grandchild.pid));
+     process.once("message", () => grandchild.disconnect());`,
+  );
+  const child = fork(module, [], { execArgv: [] });
+  const grandchildId = await new Promise((resolve) => child.once("message", resolve));
+  const usage = childrenUsage(child.pid);
+  assert.deepEqual(
+    usage.map(({ id, module: name }) => [id, name]),
+    [[grandchildId, "grandchild"]],
+  );
+  const gone = new Promise((resolve) => child.once("close", resolve));
+  child.send("end");
+  await gone;
+});

@@ -1,4 +1,4 @@
-// Memory and processor time of the processes that this process has started. They are known only on Linux.
+// Memory and processor time of the processes that a process has started. They are known only on Linux.
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { privateBytesOf } from "./private-memory.ts";
@@ -16,16 +16,19 @@ export interface ProcessUsage {
 /** Number of ticks per second in the kernel's processor times, the same on every architecture that Node supports. */
 const ticksPerSecond = 100;
 
-/** Returns the usage of each running child; empty if the system does not list the children. */
-export function childrenUsage(): readonly ProcessUsage[] {
-  return childIds().flatMap((id) => usageOf(id) ?? []);
+/**
+ * Returns the usage of each running child of a process, by default of this process; empty if the system does not list
+ * the children.
+ */
+export function childrenUsage(parentId: number = process.pid): readonly ProcessUsage[] {
+  return childIds(parentId).flatMap((id) => usageOf(id) ?? []);
 }
 
-function childIds(): readonly number[] {
+function childIds(parentId: number): readonly number[] {
   try {
     // Only the children of the main thread are read, because Node starts all processes from it. The main thread's id
     // equals the id of the process.
-    const listed = readFileSync(`/proc/self/task/${process.pid}/children`, "utf8");
+    const listed = readFileSync(`/proc/${parentId}/task/${parentId}/children`, "utf8");
     return listed.trim().split(/\s+/).filter(Boolean).map(Number);
   } catch {
     return [];
