@@ -1,7 +1,11 @@
-// Runs every code block of the handwritten pages like a reader. Blocks that cannot run are declared here with a reason.
+// Runs the code blocks of the handwritten pages like a reader. Blocks that cannot run are declared here with a reason.
+// `npm run proof` runs all pages. `npm test` runs the pages that the commit or the working tree changes, and some others,
+// which depend on the commit.
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { after, test } from "node:test";
+import { searchedOf } from "../src/base/domain/testing/search.ts";
 import { pages, readBlocks, savedAs } from "./docs/page-blocks.ts";
 import { PageRunner } from "./docs/page-runner.ts";
 
@@ -149,11 +153,24 @@ const declared: Readonly<Record<string, readonly (readonly [start: string, reaso
 const running = ["sh", "ts", "js"];
 const shown = ["console", "python", "json", "text", "yaml", "nginx", "mermaid"];
 
-for (const page of pages)
-  if (readBlocks(page).some(({ language }) => running.includes(language)))
-    test(`${page}: its code runs`, async () => {
-      assert.match(await runner.run(page, files[page]), says[page] ?? /(?:)/);
-    });
+const pagesWithCode = pages.filter((page) =>
+  readBlocks(page).some(({ language }) => running.includes(language)),
+);
+const chosen = new Set([
+  ...searchedOf(pagesWithCode, 10, git("rev-parse", "HEAD")),
+  ...git("diff", "--name-only", "HEAD~1").split("\n"),
+]);
+
+/** Returns the output of Git; empty if Git fails, for example because the repository lacks the commit. */
+function git(...words: readonly string[]): string {
+  const { status, stdout } = spawnSync("git", words, { encoding: "utf8" });
+  return status === 0 ? stdout : "";
+}
+
+for (const page of pagesWithCode)
+  test(`${page}: its code runs`, { skip: chosen.has(page) ? false : "in npm run proof" }, async () => {
+    assert.match(await runner.run(page, files[page]), says[page] ?? /(?:)/);
+  });
 
 test("each block names a language, which determines whether it runs", () => {
   for (const page of pages)

@@ -15,9 +15,9 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { inProof } from "../../src/base/domain/testing/search.ts";
-import { putHoneInto } from "../hone-command.ts";
 import { eventually } from "../running-server.ts";
 import { startEchoEnvironment } from "./echo-environment.ts";
+import { HandedOverHone } from "./handed-over-hone.ts";
 import { readBlocks, savedAs, type Block } from "./page-blocks.ts";
 
 const address = "http://127.0.0.1:8000";
@@ -39,11 +39,14 @@ interface Server {
  */
 export class PageRunner {
   readonly #root = mkdtempSync(join(tmpdir(), "hone-pages-"));
-  readonly #bin = putHoneInto(join(this.#root, "bin"));
+  readonly #bin = join(this.#root, "bin");
+  readonly #hone = new HandedOverHone();
   readonly #running = new Set<ChildProcess>();
   #shared: Promise<Server> | null = null;
+  #isReady: Promise<void> | null = null;
 
   constructor() {
+    mkdirSync(this.#bin);
     writeFileSync(join(this.#bin, "npx"), '#!/bin/sh\nexec "$@"\n');
     chmodSync(join(this.#bin, "npx"), 0o755);
     this.#installPackages();
@@ -69,6 +72,7 @@ export class PageRunner {
    * @returns output of all blocks
    */
   async run(page: string, files: Readonly<Record<string, string>> = {}): Promise<string> {
+    await (this.#isReady ??= this.#hone.putInto(this.#bin));
     const folder = join(this.#root, page.replaceAll(/\W/g, "-"));
     mkdirSync(folder, { recursive: true });
     for (const [name, source] of Object.entries(files)) symlinkSync(resolve(source), join(folder, name));
@@ -105,6 +109,7 @@ export class PageRunner {
 
   /** Stops all servers and deletes all files. */
   close(): void {
+    this.#hone.close();
     for (const child of this.#running) child.kill("SIGKILL");
     rmSync(this.#root, { recursive: true, force: true });
   }
@@ -210,7 +215,7 @@ function credentials({ url, dataFolder }: Server): NodeJS.ProcessEnv {
   return { HONE_URL: url, HONE_API_KEY: readFileSync(join(dataFolder, "admin-key"), "utf8").trim() };
 }
 
-/** Shortens training loops as far as possible, except in a full run. */
+/** Shortens training loops as far as possible, except in the proof. */
 function shortened(code: string): string {
   if (inProof.skip === false) return code;
   return code.replaceAll(/\brounds: \d+/g, "rounds: 1").replaceAll(/\bgroupSize: \d+/g, "groupSize: 2");
