@@ -6,21 +6,18 @@ import {
   preferenceReferences,
   resolvePreferenceConfig,
 } from "../../../base/domain/preferences/preference-config.ts";
-import { basePrecisions } from "../../../base/domain/trainer/base-precision.ts";
 import { isObject, report, type Findings } from "../../../base/validation/findings.ts";
 import { nullable, orNull } from "../nullable.ts";
 import { foreignOptions, foreignProperties, refuseForeign } from "../training/foreign-options.ts";
+import { checkEpochs, passesBody, passesFields, passesForm, toPasses } from "../training/passes-config.ts";
 
 const defaults = resolvePreferenceConfig({});
 const simpo = resolvePreferenceConfig({ loss: "simpo" });
 
-/** Maximum values of settings. Larger numbers are probably mistakes. */
-const [batchMax, epochsMax, numberMax] = [100_000, 1000, 1e6];
+/** Maximum value of factors and weights. Larger numbers are probably mistakes. */
+const numberMax = 1e6;
 
 const aboveZero = Type.Number({ exclusiveMinimum: 0, maximum: numberMax });
-const epochs = Type.Integer({ minimum: 1, maximum: epochsMax });
-const batchSize = Type.Integer({ minimum: 1, maximum: batchMax });
-const precision = Type.Enum([...basePrecisions]);
 const loss = Type.Enum([...preferenceLosses]);
 const reference = Type.Enum([...preferenceReferences]);
 
@@ -64,39 +61,14 @@ export const preferenceConfigForm = Type.Object(
         "With dpo, ipo and kto: reference model for log-probabilities, which is the version that the job starts from (`start`) or the base model (`base`).",
       "x-default": "start",
     }),
-    base_precision: nullable(precision, {
-      description:
-        "Precision of multiplications with the base model's weights. int8 makes steps faster but rounds the weights; the job reports how much this changes log-probabilities.",
-      "x-default": "float32",
-    }),
-    batch_size: nullable(Type.Union([batchSize, Type.Enum(["auto"])]), {
-      description: `Number of pairs (with kto, of answers) per optimizer step; \`auto\` means ${defaults.batchSize}. With kto, at least 2.`,
-      default: defaults.batchSize,
-    }),
+    ...passesForm(
+      defaults,
+      "pairs or answers",
+      `Number of pairs (with kto, of answers) per optimizer step; \`auto\` means ${defaults.batchSize}. With kto, at least 2.`,
+    ),
     learning_rate: nullable(Type.Number({ exclusiveMinimum: 0 }), {
       description: "AdamW's learning rate, the same at each step.",
       default: defaults.learningRate,
-    }),
-    epochs: nullable(epochs, {
-      description: "Number of passes over the pairs or answers.",
-      default: defaults.epochCount,
-    }),
-    num_epochs: nullable(epochs, {
-      description: "Alias of epochs.",
-      default: defaults.epochCount,
-    }),
-    weight_decay: nullable(Type.Number({ minimum: 0, maximum: 10 }), {
-      description: "AdamW's weight decay. Each step shrinks weights by this value times the learning rate.",
-      default: defaults.weightDecay,
-    }),
-    max_grad_norm: nullable(Type.Number({ minimum: 0, maximum: 1e9 }), {
-      description: "Maximum gradient norm; larger gradients are scaled down to it. 0 disables clipping.",
-      default: defaults.gradientNormMax,
-    }),
-    shuffle: nullable(Type.Boolean(), {
-      description:
-        "True to shuffle the pairs or answers before each epoch. The order is derived from the job's content, so the same job always has the same order.",
-      default: defaults.isShuffled,
     }),
     ...foreignProperties(foreignOptions.preference),
   },
@@ -114,13 +86,8 @@ export const preferenceConfigSchema = Type.Object(
     desirable_weight: Type.Number(),
     undesirable_weight: Type.Number(),
     reference: orNull(reference),
-    base_precision: nullable(precision),
-    batch_size: batchSize,
+    ...passesFields,
     learning_rate: Type.Number(),
-    epochs: Type.Integer({ minimum: 1 }),
-    shuffle: Type.Boolean(),
-    weight_decay: Type.Number({ minimum: 0 }),
-    max_grad_norm: Type.Number({ minimum: 0 }),
   },
   { title: "PreferenceConfigInEffect" },
 );
@@ -150,7 +117,7 @@ const lossOptions: Readonly<
 export function checkPreferenceConfig(config: unknown, findings: Findings): void {
   refuseForeign(config, foreignOptions.preference, findings, { place: "config" });
   if (!isObject(config)) return;
-  const { loss: given, epochs: first, num_epochs: second, batch_size: size } = config;
+  const { loss: given, batch_size: size } = config;
   // The check against the schema has already reported an unknown loss. No rules below concern such a loss.
   const name = typeof given === "string" ? given : defaults.loss;
   for (const [option, { losses, plain }] of Object.entries(lossOptions)) {
@@ -164,9 +131,7 @@ export function checkPreferenceConfig(config: unknown, findings: Findings): void
       "Value error, batch_size is 1, and kto compares the answers of a step with prompts of others in it; give at least 2.";
     report(findings, "value_error", message, "config", "batch_size");
   }
-  if (typeof first !== "number" || typeof second !== "number" || first === second) return;
-  const message = `Value error, epochs is ${first} and num_epochs is ${second}; they are two spellings of one field, give one.`;
-  report(findings, "value_error", message, "config", "num_epochs");
+  checkEpochs(config, findings);
 }
 
 /** Converts checked settings to the domain's form. */
@@ -180,13 +145,8 @@ export function toPreferenceConfig(body: ConfigBody): PreferenceConfig {
     desirableWeight: body.desirable_weight ?? null,
     undesirableWeight: body.undesirable_weight ?? null,
     reference: body.reference ?? null,
-    basePrecision: body.base_precision ?? null,
-    batchSize: body.batch_size === "auto" ? null : (body.batch_size ?? null),
+    ...toPasses(body),
     learningRate: body.learning_rate ?? null,
-    epochCount: body.epochs ?? body.num_epochs ?? null,
-    isShuffled: body.shuffle ?? null,
-    weightDecay: body.weight_decay ?? null,
-    gradientNormMax: body.max_grad_norm ?? null,
   });
 }
 
@@ -200,12 +160,7 @@ export function preferenceConfigBody(config: PreferenceConfig): Static<typeof pr
     desirable_weight: config.desirableWeight,
     undesirable_weight: config.undesirableWeight,
     reference: config.reference,
-    base_precision: config.basePrecision,
-    batch_size: config.batchSize,
+    ...passesBody(config),
     learning_rate: config.learningRate,
-    epochs: config.epochCount,
-    shuffle: config.isShuffled,
-    weight_decay: config.weightDecay,
-    max_grad_norm: config.gradientNormMax,
   };
 }

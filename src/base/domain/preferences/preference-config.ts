@@ -1,5 +1,10 @@
 // Options of preference training, with their defaults. The formulas are in train/trainer/losses.
-import type { BasePrecision } from "../trainer/base-precision.ts";
+import {
+  type PassesConfig,
+  type Requested,
+  resolvePasses,
+  usualLearningRate,
+} from "../trainer/passes-config.ts";
 
 export const preferenceLosses = ["dpo", "ipo", "simpo", "kto"] as const;
 export type PreferenceLossName = (typeof preferenceLosses)[number];
@@ -9,7 +14,7 @@ export const preferenceReferences = ["start", "base"] as const;
 export type PreferenceReference = (typeof preferenceReferences)[number];
 
 /** Options that a job uses: those of the request, and defaults for options that are null in the request. */
-export interface PreferenceConfig {
+export interface PreferenceConfig extends PassesConfig {
   readonly loss: PreferenceLossName;
   /**
    * Weight of the log ratio, above 0: β in DPO, SimPO and KTO, and τ in IPO. Larger values keep the model closer to the
@@ -28,36 +33,14 @@ export interface PreferenceConfig {
   readonly undesirableWeight: number;
   /** Reference policy of the loss; null if the loss has none. */
   readonly reference: PreferenceReference | null;
-  /** Precision of multiplications with the base model's weights; null lets the server choose. */
-  readonly basePrecision: BasePrecision | null;
-  /** Number of pairs, or with `kto` of labelled answers, in one optimizer step; at least 1. */
-  readonly batchSize: number;
   /** Learning rate; above 0. */
   readonly learningRate: number;
-  /** Number of epochs; at least 1. */
-  readonly epochCount: number;
-  /**
-   * True if each epoch has its own order of examples, drawn from the job's seed. False if epochs keep the order in
-   * which the examples were sent.
-   */
-  readonly isShuffled: boolean;
-  /** Weight decay of AdamW, at least 0. */
-  readonly weightDecay: number;
-  /** Norm to which gradients are clipped, at least 0; 0 disables clipping. */
-  readonly gradientNormMax: number;
-  /**
-   * Number of pairs at the end of the data that the job does not train on. It measures the loss on them after each epoch.
-   * Absent if there are none.
-   */
-  readonly heldOutCount?: number;
-  /** Seed from the request, on which the job's own seed depends; absent if the request has none. */
-  readonly seed?: number;
 }
 
-/** Options as a request sends them. Null or absent means the default. */
-export type PreferenceConfigInput = {
-  readonly [Field in keyof PreferenceConfig]?: PreferenceConfig[Field] | null;
-};
+export type PreferenceConfigInput = Requested<PreferenceConfig>;
+
+/** Number of pairs or labelled answers in a step by default. */
+const usualBatchSize = 8;
 
 /** Default options of each loss, as in TRL, except that SimPO's β follows its paper (arXiv:2405.14734). */
 const defaultsOfLoss: {
@@ -76,6 +59,7 @@ export function resolvePreferenceConfig(input: PreferenceConfigInput): Preferenc
   const loss = input.loss ?? "dpo";
   const { beta, gamma, lengthNormalized, reference } = defaultsOfLoss[loss];
   return {
+    ...resolvePasses(input, usualBatchSize),
     loss,
     beta: input.beta ?? beta,
     labelSmoothing: input.labelSmoothing ?? 0,
@@ -84,13 +68,6 @@ export function resolvePreferenceConfig(input: PreferenceConfigInput): Preferenc
     desirableWeight: input.desirableWeight ?? 1,
     undesirableWeight: input.undesirableWeight ?? 1,
     reference: input.reference ?? reference,
-    basePrecision: input.basePrecision ?? null,
-    batchSize: input.batchSize ?? 8,
-    learningRate: input.learningRate ?? 5e-5,
-    epochCount: input.epochCount ?? 1,
-    isShuffled: input.isShuffled ?? true,
-    weightDecay: input.weightDecay ?? 0,
-    gradientNormMax: input.gradientNormMax ?? 1,
-    ...(input.heldOutCount ? { heldOutCount: input.heldOutCount } : {}),
+    learningRate: input.learningRate ?? usualLearningRate,
   };
 }
