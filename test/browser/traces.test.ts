@@ -70,8 +70,19 @@ test("an administrator filters the log, and sees new lines without reloading", i
   const server = ofPage();
   const { page, close } = await openPage(server, { at: "#/logs?level=debug" });
   const lines = page.getByRole("region", { name: "Log lines" });
+  await lines.waitFor();
+  assert.equal(
+    await lines.getByText("GET /v1/preview/logs 200").count(),
+    0,
+    "requests of the page are hidden",
+  );
+  await page.getByLabel("Requests of this page").check();
   await lines
-    .getByText(/route=\/v1\/preview\/logs/)
+    .getByText(/^GET \/v1\/preview\/logs 200, /)
+    .first()
+    .waitFor();
+  await lines
+    .getByText(/^GET \/assets\/:name 200, /)
     .first()
     .waitFor();
   assert.deepEqual(await allFaults(page), []);
@@ -80,6 +91,7 @@ test("an administrator filters the log, and sees new lines without reloading", i
   await lines.getByText(new RegExp(requestId)).waitFor();
   await page.getByLabel("Contains").fill(requestId);
   await page.getByRole("button", { name: "Filter" }).click();
+  assert.match(page.url(), /page=1/);
   await lines.getByRole("row").nth(1).getByText(new RegExp(requestId)).waitFor();
   assert.equal(await lines.locator("tbody tr").count(), 1);
   await close();

@@ -10,17 +10,23 @@ import { View, WideTable } from "../components/shown.tsx";
 import { addressOf, go, place } from "../router.ts";
 import { messageOf } from "../components/errors/error-text.ts";
 import { pause, untilVisible, whileVisible } from "../visibility.ts";
-import { addLine, fieldsText, isWanted, levels, levelIn } from "./log-lines.ts";
+import { session } from "../session.ts";
+import { addLine, isOfPage, isWanted, levels, levelIn, linesMax, lineTexts } from "./log-lines.ts";
 
 /** Names of the filters in the URL. */
-const names = ["level", "text"] as const;
+const names = ["level", "text", "page"] as const;
+/** Number of lines that the page shows at first, and adds on demand. */
+const pageSize = 50;
 /** Time before the page connects again after the connection was lost. */
 const againMs = 3000;
 
 export function LogsView({ hone }: { readonly hone: Hone }) {
   const filters = filtersNamed(names, place.value.query);
   const { lines, failure } = useLogLines(hone, levelIn(filters.level));
-  const shown = lines?.filter((line) => isWanted(line, filters.text ?? ""));
+  const keyId = session.value?.key.id ?? "";
+  const shown = lines?.filter(
+    (line) => isWanted(line, filters.text ?? "") && (filters.page !== undefined || !isOfPage(line, keyId)),
+  );
   return (
     <View title="Logs" lead="The newest log lines of this server, the newest first.">
       <FilterForm
@@ -35,6 +41,16 @@ export function LogsView({ hone }: { readonly hone: Hone }) {
           choices={levels.map((level) => [level, level] as const)}
         />
         <FilterText name="text" label="Contains" value={filters.text} />
+        <label class="check" title="Requests for the page's files and live data, and reads with your key">
+          <input
+            type="checkbox"
+            name="page"
+            value="1"
+            defaultChecked={filters.page !== undefined}
+            onChange={(event) => event.currentTarget.form?.requestSubmit()}
+          />
+          Requests of this page
+        </label>
       </FilterForm>
       <Failure of={failure} />
       {shown === undefined ? (
@@ -49,30 +65,43 @@ export function LogsView({ hone }: { readonly hone: Hone }) {
 }
 
 function Lines({ of: lines }: { readonly of: readonly LogLine[] }) {
+  const [count, setCount] = useState(pageSize);
   return (
-    <WideTable label="Log lines">
-      <thead>
-        <tr>
-          <th scope="col">time</th>
-          <th scope="col">level</th>
-          <th scope="col">message</th>
-        </tr>
-      </thead>
-      <tbody>
-        {lines.map(({ id, time, level, message, fields }) => (
-          <tr key={id}>
-            <td class="whole" title={time}>
-              {new Date(time).toLocaleTimeString()}
-            </td>
-            <td class={`log-${level}`}>{level}</td>
-            <td class="log-message" dir="auto">
-              {message}
-              <small class="log-fields">{fieldsText(fields)}</small>
-            </td>
+    <>
+      <WideTable label="Log lines">
+        <thead>
+          <tr>
+            <th scope="col">time</th>
+            <th scope="col">level</th>
+            <th scope="col">message</th>
           </tr>
-        ))}
-      </tbody>
-    </WideTable>
+        </thead>
+        <tbody>
+          {lines.slice(0, count).map((line) => (
+            <tr key={line.id}>
+              <td class="whole" title={line.time}>
+                {new Date(line.time).toLocaleTimeString()}
+              </td>
+              <td class={`log-${line.level}`}>{line.level}</td>
+              <td class="log-message" dir="auto">
+                {lineTexts(line).message}
+                <small class="log-fields">{lineTexts(line).fields}</small>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </WideTable>
+      {lines.length > count && (
+        <p class="links">
+          <button type="button" onClick={() => setCount(count + pageSize)}>
+            Show older lines
+          </button>
+          <span class="muted">
+            {count} of {lines.length} lines
+          </span>
+        </p>
+      )}
+    </>
   );
 }
 
@@ -91,10 +120,14 @@ function useLogLines(
         await untilVisible(signal);
         const visible = whileVisible(signal);
         try {
-          const page = await hone.server.logs({ level, limit: 100 }, { signal: visible }).first();
-          setLines(page.data);
+          const stored: LogLine[] = [];
+          for await (const { data } of hone.server.logs({ level, limit: 100 }, { signal: visible }).pages()) {
+            stored.push(...data);
+            setLines([...stored]);
+            if (stored.length >= linesMax) break;
+          }
           setFailure(null);
-          const after = page.data[0]?.id;
+          const after = stored[0]?.id;
           const query = { level, ...(after !== undefined && { after }) };
           for await (const line of hone.server.watchLogs(query, { signal: visible, retries: 0 }))
             setLines((before) => addLine(before ?? [], line));
