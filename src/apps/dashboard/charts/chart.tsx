@@ -7,6 +7,7 @@ import { ChartTable } from "./chart-table.tsx";
 import { type Axis, axesOf, colourCount, type Curve, type Line, type PointAddress } from "./curve.ts";
 import { Plot } from "./plot.tsx";
 import { plotData, type PlotData } from "./plot-data.ts";
+import { metricText } from "./metric-texts.ts";
 import { axisTexts } from "./plot-options.ts";
 import { saveCsv, savePicture } from "./save-chart.ts";
 
@@ -41,6 +42,7 @@ export function Chart({
   const isPickable = curve.lines.some(
     ({ colour, points }) => addressOfPoint(colour, points[0]?.step ?? 0, curve.label) !== null,
   );
+  const meaning = metricText(curve.label);
   return (
     <figure class="chart">
       <figcaption>
@@ -73,6 +75,7 @@ export function Chart({
             PNG
           </button>
         </span>
+        {meaning !== null && <span class="chart-meaning">{meaning}</span>}
       </figcaption>
       <Plot
         data={data}

@@ -3,6 +3,7 @@ import type { Learning, LearningCycle, ModelObject } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { Shown, When, WideTable } from "../components/shown.tsx";
 import { useLoaded } from "../use-loaded.ts";
+import { HowItLearns, LearningState } from "./learning-state.tsx";
 import { LearningSwitch } from "./learning-switch.tsx";
 
 const everyMs = 10_000;
@@ -17,8 +18,14 @@ export function LearningPanel({ hone, model }: { readonly hone: Hone; readonly m
         {({ learning, cycles }) => (
           <>
             <p>{learning === null ? "Off." : `On; ${learning.status}: ${learning.explanation}`}</p>
-            <LearningSwitch hone={hone} id={id} isOn={learning !== null} onChange={loaded.reload} />
+            <div class="row-buttons">
+              <LearningSwitch hone={hone} id={id} isOn={learning !== null} onChange={loaded.reload} />
+            </div>
             {learning !== null && learning.fault !== null && <p class="failure">{learning.fault}</p>}
+            {learning === null ? <HowItLearns /> : <LearningState of={learning} />}
+            {learning !== null && cycles.length === 0 && (
+              <p class="muted">No cycles yet. A cycle begins when there is enough new feedback.</p>
+            )}
             {cycles.length > 0 && <Cycles cycles={cycles} />}
           </>
         )}
@@ -47,13 +54,22 @@ async function stateOf(hone: Hone, model: ModelObject, signal: AbortSignal): Pro
   };
 }
 
+const columns = {
+  Began: "Time at which the training job of the cycle was created",
+  Stage: "Stage of the cycle, or the decision on its candidate version",
+  Versions: "Version that answered requests, and the candidate version",
+  "Learned from": "New feedback that the job trained on, by kind and person",
+  Score: "Scores of both versions on held-out conversations, which no cycle trains on",
+  Reason: "Reason of the decision, or what the cycle waits for",
+} as const;
+
 function Cycles({ cycles }: { readonly cycles: readonly LearningCycle[] }) {
   return (
     <WideTable label="Learning cycles">
       <thead>
         <tr>
-          {["began", "stage", "versions", "learned from", "score", "reason"].map((name) => (
-            <th key={name} scope="col">
+          {Object.entries(columns).map(([name, title]) => (
+            <th key={name} scope="col" title={title}>
               {name}
             </th>
           ))}

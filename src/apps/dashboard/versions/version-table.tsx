@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import type { Checkpoint, ModelObject } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
+import { metricText } from "../charts/metric-texts.ts";
 import { messageOf } from "../components/errors/error-text.ts";
 import { PinButton } from "../evaluation/pin-button.tsx";
 import { Failure } from "../components/forms/failure.tsx";
@@ -12,7 +13,7 @@ import { chatAddress, nameOf } from "../model/model-path.ts";
 import { addressOf } from "../router.ts";
 import { may } from "../session.ts";
 import { versionsMax } from "../views/newest-versions.ts";
-import { bestVersion, rewardColumns, rewardTitles } from "../views/version-curves.ts";
+import { bestVersion, rewardColumns } from "../views/version-curves.ts";
 import { DeleteVersion } from "./delete-version.tsx";
 
 export function VersionTable({
@@ -55,7 +56,7 @@ export function VersionTable({
               version
             </th>
             {rewards.map((name) => (
-              <th key={name} scope="col" class="number" title={rewardTitles[name]}>
+              <th key={name} scope="col" class="number" title={metricText(name) ?? undefined}>
                 {name}
               </th>
             ))}
@@ -79,7 +80,7 @@ export function VersionTable({
                     {" "}
                     <span
                       class="tag"
-                      title={`Highest ${best.metric} of the shown versions. ${rewardTitles[best.metric]}`}
+                      title={`Highest ${best.metric} of the shown versions. ${metricText(best.metric) ?? ""}`}
                     >
                       best
                     </span>

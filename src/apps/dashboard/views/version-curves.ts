@@ -16,13 +16,6 @@ const firstCurves = [
 export const rewardNames = ["val/reward", "train/reward", "data/reward"] as const;
 export type RewardName = (typeof rewardNames)[number];
 
-/** Explanation of each reward, shown as a tooltip of its column. */
-export const rewardTitles: Readonly<Record<RewardName, string>> = {
-  "val/reward": "Mean logged reward of the version on the split val",
-  "train/reward": "Mean logged reward of the version on the split train",
-  "data/reward": "Mean reward of the answers that trained the version, sampled from its predecessor",
-};
-
 /** Returns a curve for each metric. The metrics in `firstCurves` come first. */
 export function curvesOf(versions: readonly Checkpoint[]): readonly Curve[] {
   const names = [...new Set(versions.flatMap(({ metrics }) => Object.keys(metrics)))];
