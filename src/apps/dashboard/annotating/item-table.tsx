@@ -5,6 +5,7 @@ import type { Hone } from "../../client/hone.ts";
 import type { ListedPage } from "../components/paged-table.tsx";
 import { State } from "../components/shown.tsx";
 import { type DataColumn, textColumn } from "../components/tables/data-table.tsx";
+import { formatRecord } from "../feedback/records.ts";
 import { callOf } from "../feedback-list/feedback-query.ts";
 import { fromHere } from "../neighbours/list-place.ts";
 import { addressOf } from "../router.ts";
@@ -64,8 +65,7 @@ export function answersColumn(isShown: (answer: FeedbackRecord) => boolean): Dat
     cell: ({ answers }) =>
       answers.filter(isShown).map((answer) => (
         <div key={answer.id}>
-          {answer.feedback_type.replace(/^.*annotation\./, "")}: {JSON.stringify(answer.payload["value"])}{" "}
-          <span class="muted">{answer.creator ?? answer.vendor_user_id}</span>
+          {formatRecord(answer)} <span class="muted">{answer.creator ?? answer.vendor_user_id}</span>
         </div>
       )),
   };

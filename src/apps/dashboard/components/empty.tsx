@@ -27,7 +27,7 @@ export function Empty({
   );
 }
 
-/** A shell command with a button that copies it. */
+/** A text, such as a shell command, with a button that copies it. */
 export function Command({ text }: { readonly text: string }) {
   const [isCopied, setIsCopied] = useState(false);
   const copy = async (): Promise<void> => {
@@ -41,7 +41,7 @@ export function Command({ text }: { readonly text: string }) {
       <button
         type="button"
         class="plain icon-only"
-        aria-label={isCopied ? "Copied" : "Copy the command"}
+        aria-label={isCopied ? "Copied" : "Copy"}
         title={isCopied ? "Copied" : "Copy"}
         onClick={() => void copy()}
       >

@@ -8,6 +8,7 @@ import { CodeText } from "../components/errors/code-text.tsx";
 import { may, session } from "../session.ts";
 import { FreeForm } from "./free-form.tsx";
 import { isReaction, note as noteOf, noteLengthMax, formatRecord } from "./records.ts";
+import { RawRecord } from "./raw-record.tsx";
 import type { Subject } from "./references.ts";
 import { counted } from "../components/numbers.ts";
 import { useFeedback } from "./use-feedback.ts";
@@ -153,6 +154,7 @@ function RecordItem({
       <span class="muted">
         {record.creator ?? record.vendor_user_id}, <When at={record.created_at} />
       </span>
+      <RawRecord record={record} />
       {onRemove !== null && (
         <button type="button" class="plain" aria-label={`Remove ${said}`} onClick={onRemove}>
           Remove

@@ -20,7 +20,18 @@ test("requires a type and an object, and says what is wrong", () => {
 test("shows the emoji of a reaction, the text of a note, and the payload of other records", () => {
   assert.equal(formatRecord(reaction("👍")), "👍");
   assert.equal(formatRecord(note("good")), "good");
-  assert.equal(formatRecord({ feedback_type: "score", payload: { value: 1 } }), 'score {"value":1}');
+  assert.equal(formatRecord({ feedback_type: "score", payload: { value: 1 } }), "score: 1");
+  assert.equal(formatRecord({ feedback_type: "annotation.right", payload: { value: false } }), "right: no");
+  assert.equal(
+    formatRecord({ feedback_type: "hone.annotation.tone", payload: { value: "kind" } }),
+    "tone: kind",
+  );
+  const judged = { helpful: 0.5, reasons: ["long"] };
+  assert.equal(
+    formatRecord({ feedback_type: "judge", payload: judged }),
+    'judge: helpful 0.5, reasons ["long"]',
+  );
+  assert.equal(formatRecord({ feedback_type: "seen", payload: {} }), "seen");
   assert.equal(isReaction(reaction("👍"), "👍"), true);
   assert.equal(isReaction({ feedback_type: "score", payload: { emoji: "👍" } }, "👍"), false);
 });

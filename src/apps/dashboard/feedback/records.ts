@@ -79,5 +79,17 @@ export function formatRecord({
 }: Pick<FeedbackRecord, "feedback_type" | "payload">): string {
   const { emoji, note: text } = payload;
   if (typeof emoji === "string") return emoji;
-  return typeof text === "string" ? text : `${type} ${JSON.stringify(payload)}`;
+  if (typeof text === "string") return text;
+  const name = type.replace(/^(.*\.)?annotation\./, "");
+  const entries = Object.entries(payload);
+  const values = entries.map(([key, value]) =>
+    key === "value" && entries.length === 1 ? valueText(value) : `${key} ${valueText(value)}`,
+  );
+  return values.length === 0 ? name : `${name}: ${values.join(", ")}`;
+}
+
+/** Formats a value of a payload: booleans as yes and no, texts without quotation marks. */
+function valueText(value: unknown): string {
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -37,17 +37,10 @@ export async function loadSources(
     ...(await beginningsOf(hone, source, signal)),
     judgements: source.feedback.flatMap(({ id }) => {
       const record = records.get(id);
-      return record === undefined ? [] : [judgementOf(record)];
+      return record === undefined ? [] : [formatRecord(record)];
     }),
   }));
   return { sources: await Promise.all(sources), hasMore: page.has_more };
-}
-
-function judgementOf(record: FeedbackRecord): string {
-  const [, question] = /(?:^|\.)annotation\.(.+)$/.exec(record.feedback_type) ?? [];
-  return question === undefined
-    ? formatRecord(record)
-    : `${question}: ${JSON.stringify(record.payload["value"])}`;
 }
 
 /** Returns the feedback records of the sources by their ids; none if the key may not read feedback. */
