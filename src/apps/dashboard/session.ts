@@ -14,6 +14,8 @@ export interface Session {
 }
 
 const keyName = "hone-key";
+/** Set from signing out until the next sign-in. */
+const leftName = "hone-signed-out";
 
 /** Current session; null if nobody is signed in; `undefined` until the server has answered. */
 export const session = signal<Session | null | undefined>(undefined);
@@ -38,6 +40,7 @@ export async function signIn(key: string): Promise<boolean> {
   const opened = await open(key);
   if (opened === null) return false;
   sessionStorage.setItem(keyName, key);
+  sessionStorage.removeItem(leftName);
   session.value = opened;
   return true;
 }
@@ -55,7 +58,13 @@ export function endSession(): void {
  */
 export function signOut(): void {
   endSession();
+  sessionStorage.setItem(leftName, "yes");
   location.replace(location.pathname);
+}
+
+/** True from signing out until the next sign-in. The browser's history still has addresses of the user's work. */
+export function hasSignedOut(): boolean {
+  return session.value === null && sessionStorage.getItem(leftName) !== null;
 }
 
 /** Returns a session with this key; null if the server rejects the key. */

@@ -1,5 +1,6 @@
 // Sections of the navigation: groups of views, with the name of each view in the URL, its title and its icon.
 import type { IconName } from "../components/icon.tsx";
+import { isModelId } from "../model/model-id.ts";
 import type { Place } from "../router.ts";
 
 export interface Section {
@@ -56,7 +57,11 @@ export const otherNames: Readonly<Record<string, string>> = {
   train: "jobs",
 };
 
-/** Returns the name of the section to which the view at a place belongs. */
-export function sectionOf({ view }: Place): string {
-  return otherNames[view] ?? view;
+/** Returns the name of the section to which the view at a place belongs. The tabs of a model belong to the models. */
+export function sectionOf({ view, parts, query }: Place): string {
+  const isOfModel =
+    view === "trajectories"
+      ? parts.length > 0
+      : view === "conversations" && parts.length === 0 && isModelId(query.get("model") ?? undefined);
+  return isOfModel ? "models" : (otherNames[view] ?? view);
 }

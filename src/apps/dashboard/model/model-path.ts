@@ -24,8 +24,3 @@ export function pathOfModel(id: string, model: ModelObject | null): Path {
 export function chatAddress(...names: readonly string[]): string {
   return `${addressOf("chat")}?${new URLSearchParams(names.map((name) => ["m", name])).toString()}`;
 }
-
-/** True if a filter names a model by its id instead of by its name. */
-export function isModelId(text: string | undefined): text is string {
-  return text !== undefined && /^[0-9a-f-]{36}$/i.test(text);
-}

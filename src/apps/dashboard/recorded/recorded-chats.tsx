@@ -2,6 +2,7 @@
 import type { StoredChatCompletion } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { AddToQueue } from "../components/tables/add-to-queue.tsx";
+import { counted } from "../components/numbers.ts";
 import { BulkActions } from "../components/tables/bulk-actions.tsx";
 import { Empty } from "../components/empty.tsx";
 import { SavedViews } from "../components/menus/saved-views-menu.tsx";
@@ -14,7 +15,7 @@ import { listed } from "../components/paged-table.tsx";
 import { ProjectField, useProjects } from "../components/forms/projects.tsx";
 import { View } from "../components/shown.tsx";
 import { addressOf, go, place } from "../router.ts";
-import { isModelId } from "../model/model-path.ts";
+import { isModelId } from "../model/model-id.ts";
 import { ModelPage } from "../model/model-page.tsx";
 import { may, session } from "../session.ts";
 import { useLoaded } from "../use-loaded.ts";
@@ -87,7 +88,13 @@ function ChatList({ hone }: { readonly hone: Hone }) {
             rows={rows}
             name="conversations"
             load={() => wholeChats(hone, rows)}
-            {...(may("train") && { onDelete: () => remove(rows) })}
+            {...(may("train") && {
+              removal: {
+                what: counted(rows.length, "conversation"),
+                says: "Their recorded messages, answers and tokens will be lost. Feedback about them stays.",
+                act: () => remove(rows),
+              },
+            })}
           >
             {may("judge") && <AddToQueue hone={hone} chats={rows} />}
           </BulkActions>
