@@ -34,6 +34,16 @@ test(
     await page.goBack();
     await page.getByRole("heading", { name: "Curves over steps" }).waitFor();
 
+    await page.getByText("The loss that a step minimizes.").waitFor();
+    const next = page.getByRole("group", { name: "Next steps" });
+    await next.getByRole("link", { name: "Evaluate" }).waitFor();
+    await next.getByRole("button", { name: "Pin version 1" }).click();
+    await page.getByRole("status").getByText("Version 1 pinned.").waitFor();
+    await next.getByRole("link", { name: "Chat with version 1" }).click();
+    await page.getByRole("heading", { name: "Chat", level: 1 }).waitFor();
+    assert.match(decodeURIComponent(page.url()), /p\/watched:step1&m=.*:step0/);
+    await page.goBack();
+
     await page.locator("main").getByRole("link", { name: "p/watched" }).click();
     await page.getByRole("heading", { name: "p/watched", level: 1 }).waitFor();
     await page.getByRole("heading", { name: "Curves over versions" }).waitFor();
@@ -190,6 +200,9 @@ test(
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByLabel("Key of this server").waitFor();
     assert.equal(page.url(), `${server.url}/`, "the next user does not get the address of the last view");
+    await page.goBack();
+    await page.getByLabel("Key of this server").waitFor();
+    await page.waitForURL(`${server.url}/`);
     await close();
   },
 );

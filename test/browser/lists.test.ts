@@ -7,7 +7,7 @@ import type { Page } from "playwright-core";
 import { Hone } from "../../src/apps/client/hone.ts";
 import { serverOfFile } from "../running-server.ts";
 import { finish, registerModel, seenModel, submitJob } from "../served-jobs.ts";
-import { allFaults, inBrowser, openPage } from "./page-under-test.ts";
+import { allFaults, answerQuestion, inBrowser, openPage } from "./page-under-test.ts";
 
 const ofPage = serverOfFile({ flags: seenModel });
 
@@ -86,8 +86,9 @@ test("selected trajectories are saved with their messages, and a job trains on t
     lines.map((line) => JSON.parse(line).messages_and_choices[0].content),
     ["question 1", "question 1", "question 1"],
   );
-  page.once("dialog", (dialog) => void dialog.accept());
   await actions.getByRole("button", { name: "Train" }).click();
+  await answerQuestion(page, /^Train the model on 3 trajectories in 1 group/, "Start the job");
+  await page.getByRole("status").getByText("Job created.").waitFor();
   await page.getByText("succeeded").first().waitFor({ timeout: 90_000 });
   const [job] = await hone.jobs.list({ model_id: modelId }).all();
   assert.deepEqual([job?.counts?.groups_submitted, job?.counts?.trajectories], [1, 3]);
@@ -113,8 +114,17 @@ test("selected jobs are compared, and selected models are deleted", inBrowser, a
   for (const name of ["gone-1", "gone-2"])
     await page.getByRole("checkbox", { name: `Select p/${name}` }).check();
   assert.deepEqual(await allFaults(page), []);
-  page.once("dialog", (dialog) => void dialog.accept());
   await page.getByRole("button", { name: "Delete" }).click();
+  const question = page.getByRole("dialog", { name: "Delete 2 models?" });
+  await question.getByText("trajectories and recorded conversations will be lost").waitFor();
+  assert.deepEqual(await allFaults(page), []);
+  await page.keyboard.press("Escape");
+  await question.waitFor({ state: "detached" });
+  await page.locator("button:focus", { hasText: "Delete" }).waitFor();
+  await page.keyboard.press("Enter");
+  await question.locator("button:focus", { hasText: "Cancel" }).waitFor();
+  await answerQuestion(page, "Delete 2 models?", "Delete 2 models");
+  await page.getByRole("status").getByText("2 models deleted.").waitFor();
   await page.getByRole("link", { name: /gone-1$/ }).waitFor({ state: "detached" });
   const left = (await hone.models.list().all()).map(({ name }) => name);
   assert.ok(left.includes("kept") && !left.includes("gone-1") && !left.includes("gone-2"));

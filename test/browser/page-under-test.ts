@@ -105,6 +105,13 @@ export async function signIn(page: Page, key: string): Promise<void> {
   await page.locator("#sidebar").waitFor({ state: "attached" });
 }
 
+/** Confirms the question of a dialog, and waits until the dialog has closed. */
+export async function answerQuestion(page: Page, question: string | RegExp, button: string): Promise<void> {
+  const dialog = page.getByRole("dialog", { name: question });
+  await dialog.getByRole("button", { name: button, exact: true }).click();
+  await dialog.waitFor({ state: "detached" });
+}
+
 /** Returns the violations that axe-core rates serious or critical. */
 export async function seriousFaults(page: Page): Promise<readonly string[]> {
   return (await violations(page)).filter(({ isSerious }) => isSerious).map(({ text }) => text);

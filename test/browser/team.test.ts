@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import { Hone } from "../../src/apps/client/hone.ts";
 import { serverOfFile } from "../running-server.ts";
 import { registerModel, seenModel, submitJob } from "../served-jobs.ts";
-import { allFaults, inBrowser, openPage } from "./page-under-test.ts";
+import { allFaults, answerQuestion, inBrowser, openPage } from "./page-under-test.ts";
 
 const ofPage = serverOfFile({ flags: [...seenModel, "--webhooks-allowed", "127.0.0.1"] });
 
@@ -71,6 +71,14 @@ test(
     await page.getByRole("textbox", { name: "Type" }).fill("score");
     await page.getByRole("button", { name: "Filter" }).click();
     await page.getByText("3 records").waitFor();
+    await page.getByRole("cell", { name: "score: 0.5" }).waitFor();
+    await page
+      .getByRole("button", { name: /^Raw record/ })
+      .first()
+      .click();
+    await page.getByRole("dialog", { name: "Raw record" }).getByText('"feedback_type": "score"').waitFor();
+    assert.deepEqual(await allFaults(page), []);
+    await page.keyboard.press("Escape");
     const file = page.waitForEvent("download");
     await page.getByRole("button", { name: "CSV" }).first().click();
     assert.equal(
@@ -100,13 +108,13 @@ test(
       ["=Three", "Two", "One"],
     );
     await actions.getByRole("combobox", { name: "Add to queue" }).selectOption("to judge");
-    await actions.getByText("4 added").waitFor();
+    await page.getByRole("status").getByText("4 added").waitFor();
     const items = await hone.queues.items({ project_id: projectId, queue_id: queueId }).all();
     assert.equal(items.length, 4, "an item for each choice of the conversation with two");
     assert.deepEqual(await allFaults(page), []);
     await page.getByRole("row", { name: /Two/ }).getByRole("checkbox").uncheck();
-    page.once("dialog", (dialog) => void dialog.accept());
     await actions.getByRole("button", { name: "Delete" }).click();
+    await answerQuestion(page, "Delete 2 conversations?", "Delete 2 conversations");
     await page.getByRole("cell", { name: "=Three" }).waitFor({ state: "detached" });
     const left = await hone.recordings.list({ model: modelId }).all();
     assert.deepEqual(
@@ -128,6 +136,9 @@ test(
     await dialog.getByLabel("Name").fill("nightly");
     await dialog.getByLabel("Owner").fill("Ann");
     await dialog.getByLabel("chat", { exact: true }).check();
+    await dialog.getByText("In the navigation, the key opens Chat.").waitFor();
+    await dialog.getByText("Limits, project and expiry").click();
+    assert.deepEqual(await allFaults(page), []);
     await dialog.getByLabel("Requests per minute").fill("600");
     await dialog.getByRole("button", { name: "Create" }).click();
     const shown = page.getByRole("dialog", { name: "Copy the secret now" });
@@ -151,12 +162,14 @@ test(
     await page.getByRole("spinbutton", { name: "Requests per minute" }).fill("60");
     await page.getByRole("button", { name: "Save" }).click();
     await row.getByText("60 requests/min").waitFor();
-    page.on("dialog", (question) => void question.accept());
     await row.getByRole("button", { name: "Rotate nightly" }).click();
+    await answerQuestion(page, "Give nightly a new secret?", "Make a new secret");
     const rotated = (await shown.locator("pre").textContent()) ?? "";
     assert.notEqual(rotated, secret);
     await shown.getByRole("button", { name: "Close" }).click();
     await row.getByRole("button", { name: "Revoke nightly" }).click();
+    await answerQuestion(page, "Revoke nightly?", "Revoke the key");
+    await page.getByRole("status").getByText("nightly revoked.").waitFor();
     await row.getByText("revoked").waitFor();
     await assert.rejects(answerTo(rotated), { status: 401 });
     assert.deepEqual(await allFaults(page), []);
@@ -180,6 +193,9 @@ test(
     const again = page.getByRole("button", { name: "Send again" });
     await again.waitFor();
     assert.ok(await again.isDisabled(), "a delivery that the server still tries to send");
+    await page.getByRole("button", { name: "Disable http://127.0.0.1:9/hone" }).click();
+    await page.getByRole("status").getByText("Webhook disabled.").waitFor();
+    await page.getByTitle("The webhook is disabled.").waitFor();
     assert.deepEqual(await allFaults(page), []);
     await page.getByRole("link", { name: "Retention" }).click();
     await page.getByRole("region", { name: "Limits" }).first().waitFor();

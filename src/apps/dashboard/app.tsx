@@ -1,13 +1,14 @@
 // Frame of the page: the sidebar, which a menu button opens on narrow screens, and the view that the URL names.
-import { signal } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { Icon } from "./components/icon.tsx";
 import { Skeleton } from "./components/skeleton.tsx";
+import { StatusMessage } from "./components/status-message.tsx";
 import { Brand, Sidebar, ThemeButton } from "./frame/sidebar.tsx";
 import { viewOf } from "./frame/view-of.tsx";
 import { followServer, isAway } from "./live.ts";
-import { place } from "./router.ts";
-import { session, type Session } from "./session.ts";
+import { place, placeOf } from "./router.ts";
+import { hasSignedOut, session, type Session } from "./session.ts";
 import { ShortcutHelp } from "./shortcuts.tsx";
 import { SignIn } from "./views/sign-in.tsx";
 
@@ -15,6 +16,13 @@ import { SignIn } from "./views/sign-in.tsx";
 const isMenuOpen = signal(false);
 // Opening a view closes the menu.
 place.subscribe(() => (isMenuOpen.value = false));
+// After signing out, going back in the history does not show where the user was.
+effect(() => {
+  if (place.value.view !== "" && hasSignedOut()) {
+    history.replaceState(null, "", location.pathname);
+    place.value = placeOf("");
+  }
+});
 
 export function App() {
   const signedIn = session.value;
@@ -24,6 +32,7 @@ export function App() {
         Skip to the content
       </a>
       {signedIn ? <SignedIn session={signedIn} /> : <SignedOut isKnown={signedIn === null} />}
+      <StatusMessage />
       <ShortcutHelp />
     </>
   );

@@ -49,9 +49,8 @@ export function useShortcuts(shortcuts: readonly Shortcut[], given: readonly unk
 export function followKeys(): void {
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-    // An open dialog handles keys itself. After Escape, its close event arrives later, so `isHelpOpen` can still be
-    // true when the dialog is already closed.
-    if (isHelpOpen.value && document.querySelector("dialog[open]") !== null) return;
+    // An open dialog handles keys itself.
+    if (document.querySelector("dialog[open]") !== null) return;
     const pressed = firstKey === "" ? event.key : `${firstKey} ${event.key}`;
     firstKey = "";
     const all = [...ofViews.value, ...ofAll];

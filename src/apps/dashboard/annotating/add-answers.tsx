@@ -1,11 +1,11 @@
 // Form that adds the recorded answers of a model to a queue.
-import { useState } from "preact/hooks";
 import type { Hone } from "../../client/hone.ts";
 import { Failure } from "../components/forms/failure.tsx";
 import { textIn } from "../components/forms/form-values.ts";
 import { ModelField } from "../components/forms/model-field.tsx";
 import { modelNamed } from "../components/forms/model-named.ts";
 import { useAction } from "../components/forms/use-action.ts";
+import { addedText, say } from "../components/status-message.tsx";
 import { may } from "../session.ts";
 
 export function AddAnswers({
@@ -18,13 +18,11 @@ export function AddAnswers({
   readonly onAdded: () => void;
 }) {
   const { isBusy, failure, run } = useAction();
-  const [done, setDone] = useState("");
   if (!may("judge")) return null;
   const add = async (name: string): Promise<void> => {
-    setDone("");
     const { id: model_id } = await modelNamed(hone, name);
     const { added_count: count, duplicates } = await hone.queues.add(queue, { completions: { model_id } });
-    setDone(addedText(count, duplicates));
+    say(count + duplicates === 0 ? "The model has no recorded answers." : addedText(count, duplicates));
     onAdded();
   };
   return (
@@ -41,14 +39,8 @@ export function AddAnswers({
         <button type="submit" disabled={isBusy}>
           Add
         </button>
-        {done !== "" && <span role="status">{done}</span>}
       </form>
       <Failure of={failure} />
     </>
   );
-}
-
-function addedText(count: number, duplicates: number): string {
-  if (count + duplicates === 0) return "The model has no recorded answers.";
-  return `${count} added${duplicates === 0 ? "" : `, ${duplicates} ${duplicates === 1 ? "was" : "were"} in the queue`}`;
 }

@@ -34,7 +34,7 @@ export function NewQueue({
     onMade({ project_id, queue_id });
   };
   return (
-    <FormDialog title="New queue" needs="judge" onSubmit={create} onClose={onClose}>
+    <FormDialog title="New queue" needs="judge" done="Queue created." onSubmit={create} onClose={onClose}>
       <ProjectField projects={projects} value={project} isRequired />
       <label>
         Name

@@ -2,12 +2,14 @@
 import type { ComponentChildren } from "preact";
 import type { FeedbackRecord } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
+import { counted } from "../components/numbers.ts";
 import { BulkActions } from "../components/tables/bulk-actions.tsx";
 import { When } from "../components/shown.tsx";
 import type { ListedPage } from "../components/paged-table.tsx";
 import { DataList } from "../components/tables/data-list.tsx";
 import type { DataColumn } from "../components/tables/data-table.tsx";
 import { useSelection } from "../components/tables/selection.tsx";
+import { RawRecord } from "../feedback/raw-record.tsx";
 import { formatRecord } from "../feedback/records.ts";
 import { fromHere } from "../neighbours/list-place.ts";
 import { addressOf, place } from "../router.ts";
@@ -52,7 +54,13 @@ export function FeedbackTable({
         <BulkActions
           rows={records}
           name="feedback"
-          {...(may("judge") && { onDelete: () => remove(records) })}
+          {...(may("judge") && {
+            removal: {
+              what: counted(records.length, "feedback record"),
+              says: "They will be lost. Versions that were trained on them stay.",
+              act: () => remove(records),
+            },
+          })}
         />
       )}
       filters={{ ...filters, project }}
@@ -68,7 +76,7 @@ export const feedbackColumns: readonly DataColumn<FeedbackRecord>[] = [
     class: "words",
     isText: true,
     sort: formatRecord,
-    cell: (record) => <span title={JSON.stringify(record.payload)}>{formatRecord(record)}</span>,
+    cell: (record) => <span title={formatRecord(record)}>{formatRecord(record)}</span>,
   },
   {
     name: "type",
@@ -84,6 +92,7 @@ export const feedbackColumns: readonly DataColumn<FeedbackRecord>[] = [
     cell: creatorOf,
   },
   { name: "about", class: "brief", cell: ({ vendor_ref: reference }) => <About reference={reference} /> },
+  { name: "record", cell: (record) => <RawRecord record={record} /> },
 ];
 
 function creatorOf({ creator, vendor_user_id: owner }: FeedbackRecord): string | null {

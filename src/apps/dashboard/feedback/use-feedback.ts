@@ -3,6 +3,7 @@ import { useCallback, useRef, useState } from "preact/hooks";
 import type { FeedbackRecord } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { messageOf } from "../components/errors/error-text.ts";
+import { say } from "../components/status-message.tsx";
 import { may } from "../session.ts";
 import { useLoaded } from "../use-loaded.ts";
 import { type Given, reaction, reactionChange } from "./records.ts";
@@ -31,11 +32,12 @@ export function useFeedback(hone: Hone, { projectId, reference }: Subject): Feed
   );
   const { reload } = loaded;
   const change = useCallback(
-    (work: () => Promise<unknown>, onDone?: () => void): void => {
+    (work: () => Promise<unknown>, said?: string, onDone?: () => void): void => {
       const done = async (): Promise<void> => {
         await work();
         setFailure(null);
         onDone?.();
+        if (said !== undefined) say(said);
         reload();
       };
       done().catch((error: unknown) => setFailure(messageOf(error)));
@@ -58,7 +60,11 @@ export function useFeedback(hone: Hone, { projectId, reference }: Subject): Feed
     canJudge: may("judge"),
     failure: failure ?? loaded.failure,
     give: (given, onDone) =>
-      change(() => hone.feedback.create({ project_id: projectId, weave_ref: reference, ...given }), onDone),
+      change(
+        () => hone.feedback.create({ project_id: projectId, weave_ref: reference, ...given }),
+        "Feedback saved.",
+        onDone,
+      ),
     react: (emoji, isOwn) =>
       change(() => {
         const done = last.current.then(() => changeReaction(emoji, isOwn));
@@ -66,6 +72,6 @@ export function useFeedback(hone: Hone, { projectId, reference }: Subject): Feed
         last.current = done.catch(() => undefined);
         return done;
       }),
-    remove: (id) => change(() => hone.feedback.delete(projectId, id)),
+    remove: (id) => change(() => hone.feedback.delete(projectId, id), "Feedback removed."),
   };
 }

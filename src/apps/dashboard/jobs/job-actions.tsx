@@ -1,8 +1,7 @@
 // Actions on selected jobs: compare their curves, cancel those that have not ended, and retry failed ones.
 import type { TrainingJob } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
-import { Failure } from "../components/forms/failure.tsx";
-import { useAction } from "../components/forms/use-action.ts";
+import { ActionButton } from "../components/forms/action-button.tsx";
 import { Icon } from "../components/icon.tsx";
 import { BulkActions, BulkLink, idsOf } from "../components/tables/bulk-actions.tsx";
 import { addressOf } from "../router.ts";
@@ -18,7 +17,6 @@ export function JobActions({
   readonly jobs: readonly TrainingJob[];
   readonly onDone: () => void;
 }) {
-  const { isBusy, failure, run } = useAction();
   const running = jobs.filter(({ state }) => state === "queued" || state === "running");
   const ended = jobs.filter(({ state }) => state === "failed" || state === "cancelled");
   const doEach = async (
@@ -28,10 +26,7 @@ export function JobActions({
     for (const { id } of chosen) await act(id);
     onDone();
   };
-  const cancel = async (): Promise<void> => {
-    if (confirm(`Cancel ${counted(running.length, "job")}? All training so far will be lost.`))
-      await doEach(running, (id) => hone.jobs.cancel(id));
-  };
+  const cancelled = counted(running.length, "job");
   return (
     <BulkActions rows={jobs} name="jobs">
       <BulkLink to={addressOf("runs", [], { of: "jobs", ids: idsOf(jobs) })} isOff={jobs.length < 2}>
@@ -42,24 +37,28 @@ export function JobActions({
           <BulkLink to={addressOf("train", [], { job: jobs[0]?.id ?? "" })} isOff={jobs.length !== 1}>
             <Icon of="play" /> Train again
           </BulkLink>
-          <button
-            type="button"
-            disabled={isBusy || ended.length === 0}
-            onClick={() => run(() => doEach(ended, (id) => hone.jobs.retry(id)))}
+          <ActionButton
+            isOff={ended.length === 0}
+            act={() => doEach(ended, (id) => hone.jobs.retry(id))}
+            done={`${counted(ended.length, "job")} queued again.`}
           >
             <Icon of="reload" /> Retry
-          </button>
-          <button
-            type="button"
+          </ActionButton>
+          <ActionButton
             class="danger"
-            disabled={isBusy || running.length === 0}
-            onClick={() => run(cancel)}
+            isOff={running.length === 0}
+            asks={{
+              title: `Cancel ${cancelled}?`,
+              says: "All training of these jobs so far will be lost.",
+              button: `Cancel ${cancelled}`,
+            }}
+            act={() => doEach(running, (id) => hone.jobs.cancel(id))}
+            done={`Cancelling ${cancelled}.`}
           >
             <Icon of="close" /> Cancel
-          </button>
+          </ActionButton>
         </>
       )}
-      <Failure of={failure} />
     </BulkActions>
   );
 }

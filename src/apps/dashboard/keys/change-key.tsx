@@ -19,7 +19,14 @@ export function ChangeKey({
     onClose();
   };
   return (
-    <FormDialog title="Change the key" needs="administer" button="Save" onSubmit={save} onClose={onClose}>
+    <FormDialog
+      title="Change the key"
+      needs="administer"
+      button="Save"
+      done="Key saved."
+      onSubmit={save}
+      onClose={onClose}
+    >
       <label>
         Name
         <input name="name" maxLength={128} defaultValue={subject.name ?? ""} />

@@ -2,16 +2,15 @@
 import { useState } from "preact/hooks";
 import type { Key } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
-import { Failure } from "../components/forms/failure.tsx";
+import { ActionButton } from "../components/forms/action-button.tsx";
 import { Icon } from "../components/icon.tsx";
 import { listed, PagedTable } from "../components/paged-table.tsx";
-import { shortId } from "../components/short-id.ts";
 import { State, When } from "../components/shown.tsx";
-import { useAction } from "../components/forms/use-action.ts";
 import { addressOf, place } from "../router.ts";
 import { may } from "../session.ts";
 import { useLoaded } from "../use-loaded.ts";
 import { ChangeKey } from "./change-key.tsx";
+import { keyText, keyTitle } from "./key-title.ts";
 import { NewKey } from "./new-key.tsx";
 import { Secret } from "./secret.tsx";
 
@@ -61,7 +60,8 @@ export function KeyList({ hone }: { readonly hone: Hone }) {
         {(key) => (
           <tr key={key.id}>
             <td title={key.id}>
-              <strong>{key.name ?? shortId(key.id)}</strong>
+              {key.name !== null && <small class="path">{keyText(key.id)}</small>}
+              <strong>{keyTitle(key)}</strong>
             </td>
             <td>
               <small class="path">{key.role === "admin" ? "all entities" : key.entity}</small>
@@ -103,19 +103,11 @@ function KeyActions({
   readonly onOpen: (open: Open) => void;
   readonly onChange: () => void;
 }) {
-  const { isBusy, failure, run } = useAction();
   if (subject.revoked_at !== null || !may("administer")) return null;
-  const title = subject.name ?? shortId(subject.id);
+  const title = keyTitle(subject);
   const isFirst = subject.id.startsWith(firstKeyPrefix);
   const rotate = async (): Promise<void> => {
-    if (!confirm(`Give ${title} a new secret? The old secret stays valid for one day.`)) return;
     onOpen({ secret: (await hone.keys.rotate(subject.id, {})).key });
-  };
-  const revoke = async (): Promise<void> => {
-    if (!confirm(`Revoke ${title}? The server refuses it from now on, and ends its running requests.`))
-      return;
-    await hone.keys.revoke(subject.id);
-    onChange();
   };
   return (
     <div class="row-actions">
@@ -127,26 +119,33 @@ function KeyActions({
       >
         Limits
       </button>
-      <button
-        type="button"
+      <ActionButton
         class="plain"
-        disabled={isBusy || isFirst}
+        isOff={isFirst}
         title={isFirst ? firstKeyTitle : undefined}
-        aria-label={`Rotate ${title}`}
-        onClick={() => run(rotate)}
+        label={`Rotate ${title}`}
+        asks={{
+          title: `Give ${title} a new secret?`,
+          says: "The old secret stays valid for one day.",
+          button: "Make a new secret",
+        }}
+        act={rotate}
       >
         Rotate
-      </button>
-      <button
-        type="button"
+      </ActionButton>
+      <ActionButton
         class="plain danger"
-        disabled={isBusy}
-        aria-label={`Revoke ${title}`}
-        onClick={() => run(revoke)}
+        label={`Revoke ${title}`}
+        asks={{
+          title: `Revoke ${title}?`,
+          says: "The server refuses the key from now on, and ends its running requests. You cannot undo this.",
+          button: "Revoke the key",
+        }}
+        act={() => hone.keys.revoke(subject.id).then(onChange)}
+        done={`${title} revoked.`}
       >
         Revoke
-      </button>
-      <Failure of={failure} />
+      </ActionButton>
     </div>
   );
 }

@@ -3,6 +3,7 @@ import type { OwnKey } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { Facts, Shown, View } from "../components/shown.tsx";
 import { useLoaded } from "../use-loaded.ts";
+import { keyText } from "./key-title.ts";
 import { KeyList } from "./key-list.tsx";
 import { KeyViews } from "./key-views.tsx";
 import { UsageBars } from "./usage-bars.tsx";
@@ -19,12 +20,12 @@ export function KeyView({ hone }: { readonly hone: Hone }) {
               <h2 id="key">Your key</h2>
               <Facts
                 of={[
+                  ["key", <span title={own.id}>{keyText(own.id)}</span>],
                   ["owner", own.owner],
                   ["entity", own.entity],
                   ["role", own.role],
                   ["scopes", own.scopes === null ? "all" : own.scopes.join(", ")],
                   ["project", own.project ?? "all"],
-                  ["key id", <code>{own.id}</code>],
                 ]}
               />
             </section>

@@ -1,4 +1,5 @@
 // Dialog that creates a key.
+import { useState } from "preact/hooks";
 import type { KeyCreate } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { FormDialog } from "../components/forms/form-dialog.tsx";
@@ -16,6 +17,7 @@ export function NewKey({
   readonly onClose: () => void;
   readonly onMade: (secret: string) => void;
 }) {
+  const [checked, setChecked] = useState<readonly string[]>([]);
   const create = async (form: HTMLFormElement): Promise<void> =>
     onMade((await hone.keys.create(keyIn(form))).key);
   return (
@@ -29,10 +31,6 @@ export function NewKey({
         <input name="owner" maxLength={128} placeholder="a person or a program" />
       </label>
       <label>
-        Entity
-        <input name="entity" maxLength={128} placeholder="that of your key" />
-      </label>
-      <label>
         Role
         <select name="role">
           <option value="member">member of the entity</option>
@@ -40,34 +38,49 @@ export function NewKey({
         </select>
       </label>
       <fieldset>
-        <legend>Scopes; without any, the key may do everything that its role allows</legend>
+        <legend>Scopes</legend>
         {scopes.map((scope) => (
           <label key={scope} class="check">
-            <input type="checkbox" name="scopes" value={scope} />
+            <input
+              type="checkbox"
+              name="scopes"
+              value={scope}
+              onChange={({ currentTarget: { form } }) =>
+                form !== null && setChecked(checkedIn(form, "scopes"))
+              }
+            />
             {scope}
           </label>
         ))}
-        {scopes.map((scope) => (
-          <p key={scope} class="muted small">
-            On this page, <code>{scope}</code> opens {titlesWith(scope).join(", ")}.
-          </p>
-        ))}
-        <p class="muted small">
-          Any key opens Overview, Base models and Keys and usage. Logs and the list of keys need an
-          administrator&apos;s key without scopes.
-        </p>
+        <p class="muted">{accessText(checked)}</p>
       </fieldset>
-      <label>
-        Only this project
-        <input name="project" maxLength={128} placeholder="all projects" />
-      </label>
-      <label>
-        Expires
-        <input name="expires_at" type="datetime-local" />
-      </label>
-      <LimitFields />
+      <details>
+        <summary>Limits, project and expiry</summary>
+        <LimitFields />
+        <div class="fields">
+          <label>
+            Only this project
+            <input name="project" maxLength={128} placeholder="all projects" />
+          </label>
+          <label>
+            Entity
+            <input name="entity" maxLength={128} placeholder="that of your key" />
+          </label>
+          <label>
+            Expires
+            <input name="expires_at" type="datetime-local" />
+          </label>
+        </div>
+      </details>
     </FormDialog>
   );
+}
+
+/** Describes what a key with the checked scopes may do. */
+function accessText(checked: readonly string[]): string {
+  if (checked.length === 0) return "No scope: the key may do everything that its role allows.";
+  const titles = scopes.filter((scope) => checked.includes(scope)).flatMap(titlesWith);
+  return `In the navigation, the key opens ${[...new Set(titles)].join(", ")}.`;
 }
 
 function keyIn(form: HTMLFormElement): KeyCreate {

@@ -4,12 +4,12 @@ import type { Hone } from "../../client/hone.ts";
 import { webPlatform } from "../../client/platform.ts";
 import { Failure } from "../components/forms/failure.tsx";
 import { Icon } from "../components/icon.tsx";
-import { counted, shortNumber } from "../components/numbers.ts";
+import { counted } from "../components/numbers.ts";
 import { saveFile } from "../components/save-file.ts";
 import { Shown } from "../components/shown.tsx";
 import { useAction } from "../components/forms/use-action.ts";
 import { useLoaded } from "../use-loaded.ts";
-import { daysOf, type DayOfUsage } from "./usage-days.ts";
+import { axisEnd, daysOf, type DayOfUsage } from "./usage-days.ts";
 
 const dayCount = 30;
 /** Maximum number of rows that are read for the bars. */
@@ -35,21 +35,26 @@ export function UsageBars({ hone }: { readonly hone: Hone }) {
 }
 
 function Bars({ days }: { readonly days: readonly DayOfUsage[] }) {
-  const most = Math.max(1, ...days.map(({ tokens }) => tokens));
+  const most = axisEnd(Math.max(...days.map(({ tokens }) => tokens)));
   const sum = (of: (day: DayOfUsage) => number): number => days.reduce((total, day) => total + of(day), 0);
   return (
     <figure class="card usage-bars">
       <figcaption>
-        <strong>{shortNumber(sum(({ tokens }) => tokens))}</strong> tokens in{" "}
-        <strong>{shortNumber(sum(({ requests }) => requests))}</strong> requests{" "}
+        <strong>{exact(sum(({ tokens }) => tokens))}</strong> tokens in{" "}
+        <strong>{exact(sum(({ requests }) => requests))}</strong> requests{" "}
         <span class="muted">in the last {counted(dayCount, "day")}</span>
       </figcaption>
+      <div class="bar-ticks muted" aria-hidden="true">
+        {[most, most / 2, 0].map((tick) => (
+          <span key={tick}>{exact(tick)}</span>
+        ))}
+      </div>
       <div class="bars" aria-hidden="true">
         {days.map(({ day, tokens, requests }) => (
           <i
             key={day}
             class={tokens === 0 ? "none" : undefined}
-            title={`${day}: ${tokens.toLocaleString("en")} tokens, ${requests.toLocaleString("en")} requests`}
+            title={`${day}: ${exact(tokens)} tokens, ${exact(requests)} requests`}
             style={{ height: `${(100 * tokens) / most}%` }}
           />
         ))}
@@ -60,6 +65,10 @@ function Bars({ days }: { readonly days: readonly DayOfUsage[] }) {
       </div>
     </figure>
   );
+}
+
+function exact(count: number): string {
+  return count.toLocaleString("en");
 }
 
 async function readDays(hone: Hone, signal: AbortSignal): Promise<readonly DayOfUsage[]> {

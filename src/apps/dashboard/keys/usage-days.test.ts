@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { daysOf } from "./usage-days.ts";
+import { axisEnd, daysOf } from "./usage-days.ts";
 
 const row = (day: string, requests: number, tokens: number) => ({
   day,
@@ -17,4 +17,11 @@ test("sums usage by day, with a day of zeros where there was none", () => {
     { day: "2026-03-01", tokens: 17, requests: 3 },
     { day: "2026-03-02", tokens: 0, requests: 0 },
   ]);
+});
+
+test("ends the axis at a round number that no day exceeds", () => {
+  assert.deepEqual(
+    [0, 7, 10, 11, 2778, 5000, 29_984, 50_001].map(axisEnd),
+    [10, 10, 10, 20, 5000, 5000, 50_000, 100_000],
+  );
 });

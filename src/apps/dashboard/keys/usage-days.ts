@@ -12,6 +12,12 @@ const dayMs = 86_400_000;
 
 type Counted = Pick<Usage, "day" | "requests" | "prompt_tokens" | "completion_tokens" | "training_tokens">;
 
+/** Returns the end of a y axis: the least number of the form 1, 2 or 5 times a power of ten that is not below. */
+export function axisEnd(value: number): number {
+  const power = 10 ** Math.floor(Math.log10(Math.max(value, 10)));
+  return [1, 2, 5, 10].map((factor) => factor * power).find((end) => end >= value) ?? value;
+}
+
 /** Returns the last `dayCount` days until today, from old to new, including days without usage. */
 export function daysOf(rows: readonly Counted[], today: Date, dayCount: number): readonly DayOfUsage[] {
   return Array.from({ length: dayCount }, (_, index) => {

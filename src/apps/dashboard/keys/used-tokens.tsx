@@ -1,9 +1,9 @@
 // Table of usage by day, key and model, page by page. Users see their own usage, administrators the usage of everyone.
 import type { Hone } from "../../client/hone.ts";
 import { listed, PagedTable } from "../components/paged-table.tsx";
-import { shortId } from "../components/short-id.ts";
 import { addressOf, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
+import { keyText, keyTitle } from "./key-title.ts";
 
 const limit = 30;
 const everyMs = 30_000;
@@ -36,7 +36,7 @@ export function UsedTokens({ hone, isAdmin }: { readonly hone: Hone; readonly is
     async (signal) => {
       if (!isAdmin) return new Map<string, string>();
       const { data } = await hone.keys.list({ limit: 100 }, { signal }).first();
-      return new Map(data.map((key) => [key.id, key.name ?? key.owner]));
+      return new Map(data.map((key) => [key.id, keyTitle(key)]));
     },
     [hone, isAdmin],
   );
@@ -63,10 +63,4 @@ export function UsedTokens({ hone, isAdmin }: { readonly hone: Hone; readonly is
       )}
     </PagedTable>
   );
-}
-
-/** Returns a key's short id, or the name of a user who signed in without a key. */
-function keyText(id: string | null): string {
-  if (id === null) return "–";
-  return id.startsWith("user:") ? id.slice("user:".length) : shortId(id);
 }

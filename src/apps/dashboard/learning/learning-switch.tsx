@@ -1,13 +1,20 @@
 // Button that turns a model's learning on, with the server's default settings, or off.
 import type { Hone } from "../../client/hone.ts";
-import { Failure } from "../components/forms/failure.tsx";
-import { useAction } from "../components/forms/use-action.ts";
+import { ActionButton } from "../components/forms/action-button.tsx";
 import { may } from "../session.ts";
 
 const questions = {
-  on: "Turn learning on with the default settings? The server then trains the model on feedback about its answers, and publishes a new version if it is not worse.",
-  off: "Turn learning off? The model keeps its versions.",
-};
+  on: {
+    title: "Turn learning on with the default settings?",
+    says: "The server then trains the model on feedback about its answers, and publishes a new version if it is not worse.",
+    button: "Turn learning on",
+  },
+  off: {
+    title: "Turn learning off?",
+    says: "The model keeps its versions, and the server stops training it on feedback.",
+    button: "Turn learning off",
+  },
+} as const;
 
 export function LearningSwitch({
   hone,
@@ -20,19 +27,18 @@ export function LearningSwitch({
   readonly isOn: boolean;
   readonly onChange: () => void;
 }) {
-  const { isBusy, failure, run } = useAction();
   if (!may("train")) return null;
   const change = async (): Promise<void> => {
-    if (!confirm(questions[isOn ? "off" : "on"])) return;
     await (isOn ? hone.learning.turnOff(id) : hone.learning.turnOn(id, {}));
     onChange();
   };
   return (
-    <>
-      <button type="button" disabled={isBusy} onClick={() => run(change)}>
-        {isOn ? "Turn off" : "Turn on"}
-      </button>
-      <Failure of={failure} />
-    </>
+    <ActionButton
+      asks={questions[isOn ? "off" : "on"]}
+      act={change}
+      done={`Learning turned ${isOn ? "off" : "on"}.`}
+    >
+      {isOn ? "Turn off" : "Turn on"}
+    </ActionButton>
   );
 }

@@ -2,11 +2,10 @@
 import type { ServedModel, ServerSummary } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { Command } from "../components/empty.tsx";
-import { Failure } from "../components/forms/failure.tsx";
+import { ActionButton } from "../components/forms/action-button.tsx";
 import { byteText, shortNumber } from "../components/numbers.ts";
 import { Facts, Shown, View } from "../components/shown.tsx";
 import { Skeleton } from "../components/skeleton.tsx";
-import { useAction } from "../components/forms/use-action.ts";
 import { summary } from "../live.ts";
 import { BaseCard } from "../overview/bases.tsx";
 import { may } from "../session.ts";
@@ -45,26 +44,29 @@ export function BasesView({ hone }: { readonly hone: Hone }) {
 
 function BaseDetails({ hone, base }: { readonly hone: Hone; readonly base: Base }) {
   const model = useLoaded((signal) => hone.served.get(base.name, { signal }), [hone, base.name, base.state]);
-  const { isBusy, failure, run } = useAction();
   const [state] = base.state.split(":");
-  const unload = (): void => {
-    if (confirm(`Unload ${base.name}? Its next request waits until it is loaded again.`))
-      run(() => hone.served.unload(base.name));
-  };
   return (
     <BaseCard base={base}>
       <Shown loaded={model}>{(served) => <Facts of={factsOf(served)} />}</Shown>
       {may("administer") && (state === "unloaded" || state === "failed") && (
-        <button type="button" disabled={isBusy} onClick={() => run(() => hone.served.load(base.name))}>
-          {isBusy ? "Loading …" : `Load ${base.name}`}
-        </button>
+        <ActionButton act={() => hone.served.load(base.name)} done={`${base.name} loaded.`}>
+          Load {base.name}
+        </ActionButton>
       )}
       {may("administer") && state === "loaded" && (
-        <button type="button" class="plain" disabled={isBusy} onClick={unload}>
-          {isBusy ? "Unloading …" : `Unload ${base.name}`}
-        </button>
+        <ActionButton
+          class="plain"
+          asks={{
+            title: `Unload ${base.name}?`,
+            says: "The memory of the model becomes free. Its next request waits until the model is loaded again.",
+            button: "Unload",
+          }}
+          act={() => hone.served.unload(base.name)}
+          done={`${base.name} unloaded.`}
+        >
+          Unload {base.name}
+        </ActionButton>
       )}
-      <Failure of={failure} />
     </BaseCard>
   );
 }

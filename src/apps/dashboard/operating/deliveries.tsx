@@ -1,20 +1,31 @@
 // Newest deliveries of a webhook, with their last attempt, and a button that sends one again.
 import type { WebhookDelivery } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
-import { Failure } from "../components/forms/failure.tsx";
+import { ActionButton } from "../components/forms/action-button.tsx";
 import { PagedTable } from "../components/paged-table.tsx";
 import { State, When } from "../components/shown.tsx";
-import { useAction } from "../components/forms/use-action.ts";
 import { may } from "../session.ts";
 import { useLoaded } from "../use-loaded.ts";
 
 const limit = 20;
 const everyMs = 10_000;
 const pendingTitle = "The server is still trying to send this delivery.";
+const disabledTitle = "The webhook is disabled. Enable it to send this delivery again.";
 /** State in whose colour a delivery is shown. */
 const tones = { pending: "running", delivered: "ok", failed: "failed" } as const;
 
-export function Deliveries({ hone, webhookId }: { readonly hone: Hone; readonly webhookId: string }) {
+/**
+ * @param isEnabled false if the webhook is disabled. The server then sends no deliveries.
+ */
+export function Deliveries({
+  hone,
+  webhookId,
+  isEnabled,
+}: {
+  readonly hone: Hone;
+  readonly webhookId: string;
+  readonly isEnabled: boolean;
+}) {
   const loaded = useLoaded(
     async (signal) => ({
       rows: (await hone.webhooks.deliveries(webhookId, { limit }, { signal }).first()).data,
@@ -23,7 +34,6 @@ export function Deliveries({ hone, webhookId }: { readonly hone: Hone; readonly 
     [hone, webhookId],
     everyMs,
   );
-  const { isBusy, failure, run } = useAction();
   const replay = async (id: string): Promise<void> => {
     await hone.webhooks.replay(webhookId, { delivery_id: id });
     loaded.reload();
@@ -31,7 +41,6 @@ export function Deliveries({ hone, webhookId }: { readonly hone: Hone; readonly 
   return (
     <section>
       <h2>Newest deliveries</h2>
-      <Failure of={failure} />
       <PagedTable
         loaded={loaded}
         label="Deliveries"
@@ -53,15 +62,15 @@ export function Deliveries({ hone, webhookId }: { readonly hone: Hone; readonly 
             </td>
             <td>
               {may("manageWebhooks") && (
-                <button
-                  type="button"
+                <ActionButton
                   class="plain"
-                  disabled={isBusy || delivery.state === "pending"}
-                  title={delivery.state === "pending" ? pendingTitle : undefined}
-                  onClick={() => run(() => replay(delivery.id))}
+                  isOff={delivery.state === "pending" || !isEnabled}
+                  title={!isEnabled ? disabledTitle : delivery.state === "pending" ? pendingTitle : undefined}
+                  act={() => replay(delivery.id)}
+                  done="The server sends the delivery again."
                 >
                   Send again
-                </button>
+                </ActionButton>
               )}
             </td>
           </tr>

@@ -3,15 +3,15 @@ import { useState } from "preact/hooks";
 import type { RewardRule } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { Empty } from "../components/empty.tsx";
-import { Failure } from "../components/forms/failure.tsx";
 import { Icon } from "../components/icon.tsx";
 import { listed, PagedTable } from "../components/paged-table.tsx";
 import { State, View, When } from "../components/shown.tsx";
-import { useAction } from "../components/forms/use-action.ts";
 import { addressOf, place, replaceQuery } from "../router.ts";
 import { NewRule } from "../rules/new-rule.tsx";
 import { may } from "../session.ts";
 import { useLoaded } from "../use-loaded.ts";
+import { RuleDetails } from "./rule-details.tsx";
+import { RuleActions } from "./rule-actions.tsx";
 import { termText } from "./term-text.ts";
 
 const limit = 50;
@@ -57,7 +57,7 @@ export function RulesView({ hone }: { readonly hone: Hone }) {
               <small class="path">
                 {rule.entity}/{rule.project}/
               </small>
-              <strong>{rule.name}</strong>
+              <RuleDetails rule={rule} />
             </td>
             <td>{rule.terms.length === 0 ? "rollouts" : rule.terms.map(termText).join("; ")}</td>
             <td class="how-far">
@@ -73,7 +73,9 @@ export function RulesView({ hone }: { readonly hone: Hone }) {
             <td>
               <When at={rule.updated_at} />
             </td>
-            <td>{may("train") && <RuleActions hone={hone} rule={rule} onChange={loaded.reload} />}</td>
+            <td>
+              <RuleActions hone={hone} rule={rule} onChange={loaded.reload} />
+            </td>
           </tr>
         )}
       </PagedTable>
@@ -98,51 +100,4 @@ function NoRules() {
 function LastJob({ rule: { state } }: { readonly rule: RewardRule }) {
   if (state === null || state.last_job_id === null) return <>–</>;
   return <a href={addressOf("jobs", [state.last_job_id])}>job</a>;
-}
-
-function RuleActions({
-  hone,
-  rule,
-  onChange,
-}: {
-  readonly hone: Hone;
-  readonly rule: RewardRule;
-  readonly onChange: () => void;
-}) {
-  const { isBusy, failure, run } = useAction();
-  const change = async (work: () => Promise<unknown>): Promise<void> => {
-    await work();
-    onChange();
-  };
-  const switchState = () =>
-    change(() => (rule.paused ? hone.rules.resume(rule.id) : hone.rules.pause(rule.id)));
-  const remove = async (): Promise<void> => {
-    if (confirm(`Delete the rule ${rule.name}? Its jobs and their versions stay.`))
-      await change(() => hone.rules.delete(rule.id));
-  };
-  return (
-    <div class="row-actions">
-      {rule.standing !== null && (
-        <button
-          type="button"
-          class="plain"
-          disabled={isBusy}
-          aria-label={`${rule.paused ? "Resume" : "Pause"} ${rule.name}`}
-          onClick={() => run(switchState)}
-        >
-          {rule.paused ? "Resume" : "Pause"}
-        </button>
-      )}
-      <button
-        type="button"
-        class="plain danger"
-        disabled={isBusy}
-        aria-label={`Delete ${rule.name}`}
-        onClick={() => run(remove)}
-      >
-        Delete
-      </button>
-      <Failure of={failure} />
-    </div>
-  );
 }

@@ -1,8 +1,7 @@
 // Buttons that enable, disable or delete a webhook.
 import type { Webhook } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
-import { Failure } from "../components/forms/failure.tsx";
-import { useAction } from "../components/forms/use-action.ts";
+import { ActionButton } from "../components/forms/action-button.tsx";
 import { may } from "../session.ts";
 
 export function WebhookActions({
@@ -14,30 +13,30 @@ export function WebhookActions({
   readonly webhook: Webhook;
   readonly onChange: () => void;
 }) {
-  const { isBusy, failure, run } = useAction();
   if (!may("manageWebhooks")) return null;
-  const change = async (work: () => Promise<unknown>): Promise<void> => {
-    await work();
-    onChange();
-  };
-  const remove = async (): Promise<void> => {
-    if (confirm(`Delete the webhook for ${url}, with its deliveries?`))
-      await change(() => hone.webhooks.delete(id));
-  };
   return (
     <div class="row-actions">
-      <button
-        type="button"
+      <ActionButton
         class="plain"
-        disabled={isBusy}
-        onClick={() => run(() => change(() => hone.webhooks.change(id, { enabled: !enabled })))}
+        label={`${enabled ? "Disable" : "Enable"} ${url}`}
+        act={() => hone.webhooks.change(id, { enabled: !enabled }).then(onChange)}
+        done={`Webhook ${enabled ? "disabled" : "enabled"}.`}
       >
         {enabled ? "Disable" : "Enable"}
-      </button>
-      <button type="button" class="plain danger" disabled={isBusy} onClick={() => run(remove)}>
+      </ActionButton>
+      <ActionButton
+        class="plain danger"
+        label={`Delete ${url}`}
+        asks={{
+          title: "Delete this webhook?",
+          says: `The server will send no more events to ${url}. The list of its deliveries will be lost.`,
+          button: "Delete webhook",
+        }}
+        act={() => hone.webhooks.delete(id).then(onChange)}
+        done="Webhook deleted."
+      >
         Delete
-      </button>
-      <Failure of={failure} />
+      </ActionButton>
     </div>
   );
 }

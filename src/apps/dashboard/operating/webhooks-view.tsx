@@ -83,7 +83,14 @@ export function WebhooksView({ hone }: { readonly hone: Hone }) {
           </tr>
         )}
       </PagedTable>
-      {shown !== undefined && <Deliveries key={shown} hone={hone} webhookId={shown} />}
+      {shown !== undefined && (
+        <Deliveries
+          key={shown}
+          hone={hone}
+          webhookId={shown}
+          isEnabled={loaded.value?.rows.find(({ id }) => id === shown)?.enabled ?? true}
+        />
+      )}
       {open === "new" && <NewWebhook hone={hone} onClose={close} onMade={(secret) => setOpen({ secret })} />}
       {open !== null && open !== "new" && <Secret of="webhook" secret={open.secret} onClose={close} />}
     </View>

@@ -32,7 +32,7 @@ export function NewRule({ hone, onClose }: { readonly hone: Hone; readonly onClo
     else go(addressOf("train", [], { feedback: model, rule: rule.id }));
   };
   return (
-    <FormDialog title="New rule" needs="train" onSubmit={create} onClose={onClose}>
+    <FormDialog title="New rule" needs="train" done="Rule created." onSubmit={create} onClose={onClose}>
       <ProjectField projects={projects.value ?? []} value={project} isRequired onChange={setTyped} />
       <label>
         Name

@@ -37,7 +37,7 @@ export function JobForm({
       onSubmit={(event) => {
         event.preventDefault();
         const settings = settingsIn(new FormData(event.currentTarget));
-        run(async () => go(addressOf("jobs", [await create(settings)])));
+        run(async () => go(addressOf("jobs", [await create(settings)])), "Job created.");
       }}
     >
       {children}

@@ -1,7 +1,6 @@
 // Button that deletes a version of a model, after a confirmation.
 import type { Hone } from "../../client/hone.ts";
-import { Failure } from "../components/forms/failure.tsx";
-import { useAction } from "../components/forms/use-action.ts";
+import { ActionButton } from "../components/forms/action-button.tsx";
 import { may } from "../session.ts";
 import { keptReason } from "./kept-version.ts";
 
@@ -16,26 +15,25 @@ export function DeleteVersion({
   readonly step: number;
   readonly onChange: () => void;
 }) {
-  const { isBusy, failure, run } = useAction();
   if (!may("train")) return null;
   const remove = async (): Promise<void> => {
-    if (!confirm(`Delete version ${step}? This cannot be undone.`)) return;
     const reason = keptReason(await hone.checkpoints.delete(modelId, [step]), step);
     if (reason !== null) throw new Error(reason);
     onChange();
   };
   return (
-    <>
-      <button
-        type="button"
-        class="plain danger"
-        disabled={isBusy}
-        onClick={() => run(remove)}
-        aria-label={`Delete version ${step}`}
-      >
-        Delete
-      </button>
-      <Failure of={failure} />
-    </>
+    <ActionButton
+      class="plain danger"
+      label={`Delete version ${step}`}
+      asks={{
+        title: `Delete version ${step}?`,
+        says: "The version's adapter and metrics will be lost. Requests for this version will fail.",
+        button: "Delete version",
+      }}
+      act={remove}
+      done={`Version ${step} deleted.`}
+    >
+      Delete
+    </ActionButton>
   );
 }

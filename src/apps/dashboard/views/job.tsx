@@ -6,8 +6,7 @@ import type { Hone } from "../../client/hone.ts";
 import { webPlatform } from "../../client/platform.ts";
 import { ChartBoard } from "../charts/chart-board.tsx";
 import { CodeText } from "../components/errors/code-text.tsx";
-import { Failure } from "../components/forms/failure.tsx";
-import { useAction } from "../components/forms/use-action.ts";
+import { ActionButton } from "../components/forms/action-button.tsx";
 import { durationText } from "../components/numbers.ts";
 import { shortId } from "../components/short-id.ts";
 import { Facts, Shown, View, When } from "../components/shown.tsx";
@@ -20,6 +19,7 @@ import { FeedbackBehind } from "../jobs/feedback-behind.tsx";
 import { NotTrained } from "../jobs/job-data.tsx";
 import { JobSettings } from "../jobs/job-settings-list.tsx";
 import { queueSeconds } from "../jobs/job-settings.ts";
+import { NextSteps } from "../jobs/next-steps.tsx";
 import { JobWarnings } from "../jobs/job-warnings.tsx";
 import { kindTitle, progressText, withLiveProgress } from "./job-list.ts";
 import { useStepCurves } from "../jobs/use-step-curves.ts";
@@ -71,6 +71,7 @@ export function JobView({ hone, id }: { readonly hone: Hone; readonly id: string
             />
             <Progress job={withLiveProgress(job, summary.value?.running_jobs ?? [])} />
             <Actions hone={hone} job={job} onChange={loaded.reload} />
+            <NextSteps hone={hone} job={job} />
             <JobWarnings job={job} />
             <NotTrained job={job} />
             {job.kind === "rl" && job.counts !== null && (
@@ -137,12 +138,6 @@ function Actions({
   readonly job: TrainingJob;
   readonly onChange: () => void;
 }) {
-  const { isBusy, failure, run } = useAction();
-  const cancel = async (): Promise<void> => {
-    if (!confirm("Cancel this job? Its training so far will be lost.")) return;
-    await hone.jobs.cancel(job.id);
-    onChange();
-  };
   const retry = async (): Promise<void> => {
     const { id } = await hone.jobs.retry(job.id);
     go(addressOf("jobs", [id]));
@@ -152,16 +147,24 @@ function Actions({
   return (
     <div class="row-buttons">
       {!isFinished(job) && (
-        <button type="button" disabled={isBusy || job.cancel_requested} onClick={() => run(cancel)}>
+        <ActionButton
+          isOff={job.cancel_requested}
+          asks={{
+            title: "Cancel this job?",
+            says: "Its training so far will be lost. The model keeps its versions.",
+            button: "Cancel the job",
+          }}
+          act={() => hone.jobs.cancel(job.id).then(onChange)}
+          done="Cancelling the job."
+        >
           {job.cancel_requested ? "Cancelling …" : "Cancel the job"}
-        </button>
+        </ActionButton>
       )}
       {canRetry && (
-        <button type="button" disabled={isBusy} onClick={() => run(retry)}>
+        <ActionButton act={retry} done="Job queued again.">
           Retry
-        </button>
+        </ActionButton>
       )}
-      <Failure of={failure} />
     </div>
   );
 }

@@ -2,6 +2,7 @@
 import type { TrainingJob } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { jobItems } from "../../client/job-items.ts";
+import { metricText } from "../charts/metric-texts.ts";
 import { Empty } from "../components/empty.tsx";
 import { FilterChoice, FilterForm, FilterText } from "../components/filter-form.tsx";
 import { filledIn } from "../components/filters.ts";
@@ -30,7 +31,6 @@ import {
   progressText,
   ranFor,
 } from "./job-list.ts";
-import { rewardTitles } from "./version-curves.ts";
 
 const limit = 50;
 
@@ -123,7 +123,7 @@ function jobColumns(jobs: readonly TrainingJob[]): readonly DataColumn<TrainingJ
     },
     ...jobRewardColumns(jobs).map((name): DataColumn<TrainingJob> => ({
       name,
-      title: rewardTitles[name],
+      title: metricText(name) ?? undefined,
       class: "reward",
       sort: ({ rewards }) => {
         const found = rewards.find(({ metric }) => metric === name);
@@ -134,6 +134,7 @@ function jobColumns(jobs: readonly TrainingJob[]): readonly DataColumn<TrainingJ
     {
       name: "data",
       isNumber: true,
+      class: "wraps",
       sort: ({ counts }) => counts?.trajectories ?? null,
       cell: itemsText,
     },

@@ -4,7 +4,7 @@ import type { ModelObject, TrainingJob } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { Empty } from "../components/empty.tsx";
 import { ModelName } from "../components/tables/job-cells.tsx";
-import { shortNumber } from "../components/numbers.ts";
+import { counted, shortNumber } from "../components/numbers.ts";
 import { Icon } from "../components/icon.tsx";
 import { listed } from "../components/paged-table.tsx";
 import { SavedViews } from "../components/menus/saved-views-menu.tsx";
@@ -68,7 +68,17 @@ export function Models({ hone }: { readonly hone: Hone }) {
         nameOf={({ project, name }) => `${project}/${name}`}
         selection={selection}
         toolbar={(models) => (
-          <BulkActions rows={models} name="models" {...(may("train") && { onDelete: () => remove(models) })}>
+          <BulkActions
+            rows={models}
+            name="models"
+            {...(may("train") && {
+              removal: {
+                what: counted(models.length, "model"),
+                says: "All their versions, trajectories and recorded conversations will be lost.",
+                act: () => remove(models),
+              },
+            })}
+          >
             <BulkLink to={addressOf("runs", [], { ids: idsOf(models) })} isOff={models.length < 2}>
               <Icon of="compare" /> Compare
             </BulkLink>

@@ -4,6 +4,7 @@ import type { Hone } from "../../client/hone.ts";
 import { Failure } from "../components/forms/failure.tsx";
 import { ModelField } from "../components/forms/model-field.tsx";
 import { modelNamed, shortName } from "../components/forms/model-named.ts";
+import { useAction } from "../components/forms/use-action.ts";
 import { durationText } from "../components/numbers.ts";
 import { Facts, Shown, View } from "../components/shown.tsx";
 import { FromFeedback } from "../training/from-feedback.tsx";
@@ -12,7 +13,7 @@ import { estimate } from "../training/estimate.ts";
 import { RowPreview } from "../training/row-preview.tsx";
 import { JobForm, type Settings } from "../training/job-form.tsx";
 import { type FileKind, fileKinds, readRows, type TrainingRows } from "../training/training-rows.ts";
-import { addressOf, place } from "../router.ts";
+import { addressOf, place, replaceQuery } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
 
 /** Maximum size of a file that the page reads; the command line uploads larger files. */
@@ -21,22 +22,56 @@ const fileBytesMax = 64_000_000;
 export function TrainView({ hone }: { readonly hone: Hone }) {
   const { query } = place.value;
   const [jobId, feedbackModelId] = [query.get("job"), query.get("feedback")];
+  const model = query.get("model") ?? feedbackModelId ?? "";
   if (jobId !== null)
     return (
       <View title="Train again" path={[["Jobs", addressOf("jobs")]]}>
         <JobAgain hone={hone} jobId={jobId} />
       </View>
     );
-  if (feedbackModelId !== null)
-    return (
-      <View title="Train on feedback" path={[["Jobs", addressOf("jobs")]]}>
-        <FromFeedback hone={hone} modelId={feedbackModelId} />
-      </View>
-    );
+  const isOnFeedback = feedbackModelId !== null || query.get("from") === "feedback";
   return (
     <View title="New training job" path={[["Jobs", addressOf("jobs")]]}>
-      <FromFile hone={hone} modelId={query.get("model") ?? ""} />
+      <nav class="tabs" aria-label="Data of the job">
+        <a href={addressOf("train", [], { model })} aria-current={isOnFeedback ? undefined : "page"}>
+          On a file
+        </a>
+        <a
+          href={addressOf("train", [], model === "" ? { from: "feedback" } : { feedback: model })}
+          aria-current={isOnFeedback ? "page" : undefined}
+        >
+          On feedback
+        </a>
+      </nav>
+      {!isOnFeedback ? (
+        <FromFile hone={hone} modelId={model} />
+      ) : feedbackModelId === null ? (
+        <ChooseModel hone={hone} />
+      ) : (
+        <FromFeedback hone={hone} modelId={feedbackModelId} />
+      )}
     </View>
+  );
+}
+
+/** Field for the model to train on feedback. The address then names the model. */
+function ChooseModel({ hone }: { readonly hone: Hone }) {
+  const { failure, run } = useAction();
+  const choose = async (name: string): Promise<void> => {
+    const { id } = await modelNamed(hone, name);
+    replaceQuery((query) => {
+      query.delete("from");
+      query.set("feedback", id);
+    });
+  };
+  return (
+    <>
+      <p>Trains a model on thumbs and other feedback about its answers.</p>
+      <div class="fields">
+        <ModelField hone={hone} label="Model" isRequired onChoose={(name) => run(() => choose(name))} />
+      </div>
+      <Failure of={failure} />
+    </>
   );
 }
 

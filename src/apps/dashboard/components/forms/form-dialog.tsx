@@ -11,6 +11,7 @@ export function FormDialog({
   title,
   needs,
   button = "Create",
+  done,
   onSubmit,
   onClose,
   children,
@@ -20,6 +21,8 @@ export function FormDialog({
   readonly needs: Action;
   /** Text of the button that submits the form. */
   readonly button?: string;
+  /** Message after a success; absent if the result is in sight. */
+  readonly done?: string;
   readonly onSubmit: (form: HTMLFormElement) => Promise<void>;
   readonly onClose: () => void;
   /** Fields of the form. */
@@ -33,7 +36,7 @@ export function FormDialog({
         onSubmit={(event) => {
           event.preventDefault();
           const form = event.currentTarget;
-          run(() => onSubmit(form));
+          run(() => onSubmit(form), done);
         }}
       >
         {children}

@@ -2,6 +2,7 @@
 import { addressOf, place } from "../../router.ts";
 import { textIn } from "../forms/form-values.ts";
 import { Icon } from "../icon.tsx";
+import { say } from "../status-message.tsx";
 import { Menu } from "./menu.tsx";
 import { forgetView, listOf, savedViews, saveView } from "./saved-views.ts";
 
@@ -17,6 +18,7 @@ export function SavedViews() {
     kept.delete("before");
     saveView({ name, address: `${list}?${kept.toString()}` });
     form.reset();
+    say(`View ${name} saved.`);
   };
   return (
     <Menu label="Saved views">

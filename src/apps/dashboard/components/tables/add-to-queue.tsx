@@ -1,12 +1,12 @@
 // Adds selected chats to an annotation queue of their project. A chat with several choices becomes an item for each
 // choice, because a judgement must say which choice it is about.
-import { useState } from "preact/hooks";
 import type { StoredChatCompletion } from "../../../client/api.ts";
 import type { Hone } from "../../../client/hone.ts";
 import { may } from "../../session.ts";
 import { useLoaded } from "../../use-loaded.ts";
 import { Failure } from "../forms/failure.tsx";
 import { useAction } from "../forms/use-action.ts";
+import { addedText, say } from "../status-message.tsx";
 
 type Chat = Pick<StoredChatCompletion, "project_id" | "reference" | "finish_reasons">;
 
@@ -18,20 +18,16 @@ export function AddToQueue({ hone, chats }: { readonly hone: Hone; readonly chat
       project === undefined ? [] : (await hone.queues.list({ project_id: project }, { signal }).first()).data,
     [hone, project],
   );
-  const [done, setDone] = useState<string | null>(null);
   const { failure, isBusy, run } = useAction();
   if (!may("judge")) return null;
   const add = async (queueId: string): Promise<void> => {
     if (project === undefined) return;
-    setDone(null);
     const items = { call_ids: chats.flatMap(referencesOf) };
     const { added_count: count, duplicates } = await hone.queues.add(
       { project_id: project, queue_id: queueId },
       items,
     );
-    setDone(
-      `${count} added${duplicates === 0 ? "" : `, ${duplicates} ${duplicates === 1 ? "was" : "were"} in the queue`}`,
-    );
+    say(addedText(count, duplicates));
   };
   const isOff = isBusy || projects.size !== 1 || (queues.value ?? []).length === 0;
   return (
@@ -54,7 +50,6 @@ export function AddToQueue({ hone, chats }: { readonly hone: Hone; readonly chat
           </option>
         ))}
       </select>
-      {done !== null && <span role="status">{done}</span>}
       <Failure of={failure} />
     </>
   );

@@ -1,16 +1,23 @@
 // Actions on the selected rows of a table: save them as JSON Lines or CSV, and delete them.
 import type { ComponentChildren } from "preact";
-import { Failure } from "../forms/failure.tsx";
+import { ActionButton } from "../forms/action-button.tsx";
 import { Icon } from "../icon.tsx";
 import { toCsv, toJsonLines } from "./rows-file.ts";
 import { saveBlob } from "../save-file.ts";
-import { useAction } from "../forms/use-action.ts";
+
+export interface Removal {
+  /** Number and kind of the rows, such as `3 models`. */
+  readonly what: string;
+  /** Consequences of the deletion, such as the data that will be lost. */
+  readonly says: string;
+  readonly act: () => Promise<void>;
+}
 
 export function BulkActions({
   rows,
   name,
   load = () => Promise.resolve(rows),
-  onDelete,
+  removal,
   children,
 }: {
   readonly rows: readonly object[];
@@ -18,12 +25,11 @@ export function BulkActions({
   readonly name: string;
   /** Loads the objects to save; by default the rows themselves are saved. */
   readonly load?: () => Promise<readonly object[]>;
-  /** Deletes the rows; absent if the table has no such action. */
-  readonly onDelete?: () => Promise<void>;
+  /** Deletion of the rows; absent if the table has no such action. */
+  readonly removal?: Removal;
   /** Further actions. */
   readonly children?: ComponentChildren;
 }) {
-  const { isBusy, failure, run } = useAction();
   const save = async (ending: "jsonl" | "csv"): Promise<void> => {
     const text = ending === "csv" ? toCsv(await load()) : toJsonLines(await load());
     saveBlob(
@@ -31,28 +37,30 @@ export function BulkActions({
       `${name}.${ending}`,
     );
   };
-  const remove = async (): Promise<void> => {
-    if (confirm(`Delete ${rows.length} selected? This cannot be undone.`)) await onDelete?.();
-  };
-  const isOff = isBusy || rows.length === 0;
+  const isOff = rows.length === 0;
   return (
     <div class="bulk" role="group" aria-label="Actions on selected rows">
       <span class="muted" role="status">
         {rows.length} selected
       </span>
-      <button type="button" disabled={isOff} onClick={() => run(() => save("jsonl"))}>
+      <ActionButton isOff={isOff} act={() => save("jsonl")}>
         <Icon of="download" /> JSONL
-      </button>
-      <button type="button" disabled={isOff} onClick={() => run(() => save("csv"))}>
+      </ActionButton>
+      <ActionButton isOff={isOff} act={() => save("csv")}>
         <Icon of="download" /> CSV
-      </button>
+      </ActionButton>
       {children}
-      {onDelete !== undefined && (
-        <button type="button" class="danger" disabled={isOff} onClick={() => run(remove)}>
+      {removal !== undefined && (
+        <ActionButton
+          class="danger"
+          isOff={isOff}
+          asks={{ title: `Delete ${removal.what}?`, says: removal.says, button: `Delete ${removal.what}` }}
+          act={removal.act}
+          done={`${removal.what} deleted.`}
+        >
           <Icon of="trash" /> Delete
-        </button>
+        </ActionButton>
       )}
-      <Failure of={failure} />
     </div>
   );
 }

@@ -40,7 +40,9 @@ export function JobReward({ job, metric }: { readonly job: TrainingJob; readonly
   if (found === undefined) return <>–</>;
   return (
     <span title={found.metric}>
-      {shortNumber(found.before ?? NaN)} → {shortNumber(found.after ?? NaN)}
+      <span class="pair">
+        {shortNumber(found.before ?? NaN)} → {shortNumber(found.after ?? NaN)}
+      </span>
       <Delta before={found.before} after={found.after} />
     </span>
   );
