@@ -28,7 +28,7 @@ const isWell = (server: RunningServer): Promise<true> =>
 
 test(
   "servers with a common bucket share files and serve each other's versions, even those of a server that died",
-  { skip: withoutPostgres },
+  { skip: inProof.skip || withoutPostgres },
   async (t) => {
     const { start } = await withBucket(t);
     const [one, other] = await Promise.all([start(), start()]);
@@ -60,14 +60,12 @@ test(
 
     const job = await submitJob(one, modelId, 24);
     await firstStep(one, job);
-    const third = await start("--roles", "serve");
     await Promise.all([one, other].map((server) => server.kill()));
-    const fourth = await start("--roles", "train");
+    const third = await start();
     await finish(third, job);
     assert.deepEqual(await stepsOf(third, modelId), [0, 1, 2]);
     assert.match(JSON.stringify(await answerOf(third, modelId)), new RegExp(`${modelId}:step2`));
     await isWell(third);
-    await isWell(fourth);
   },
 );
 

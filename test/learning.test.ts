@@ -1,4 +1,4 @@
-// Tests models that learn while they are in use, on running servers with the built-in model. Covers a promotion, a
+// Tests models that learn while they are in use, on running servers with a small model. Covers a promotion, a
 // rollback, a refused candidate, users' replies, and a server that is killed between training and evaluation.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import type { SettingsOverrides } from "../src/apps/server/settings.ts";
+import { inProof } from "../src/base/domain/testing/search.ts";
 import { isHeldOut } from "../src/train/learning/conversation-key.ts";
 import { plainConversation } from "../src/base/domain/chat.ts";
 import {
@@ -17,7 +18,9 @@ import {
   serverOfFile,
   startServer,
 } from "./running-server.ts";
+import { toolModel } from "./served-jobs.ts";
 
+const flags = [...toolModel, "--built-in-model", "off"];
 const soon: SettingsOverrides = { learning: { lookMs: 100 } };
 /** With these limits, a server looks for new feedback only at its start, and not again during a test. */
 const onlyOnce: SettingsOverrides = { learning: { lookMs: 3_600_000 } };
@@ -105,11 +108,11 @@ const thumb = (emoji: string) => ({ feedback_type: "wandb.reaction.1", payload: 
 const fixed = { feedback_type: "fix", payload: { correction: "zzz zzz zzz zzz zzz" } };
 
 /** Server of the tests that do not kill their server. */
-const shared = serverOfFile({ limits: soon });
+const shared = serverOfFile({ flags, limits: soon });
 
 async function learner(server = shared()): Promise<Learner> {
   const { body } = await call(server, "POST", "/v1/preview/models", {
-    body: { project: "p", name: randomUUID(), base_model: "hone-tiny" },
+    body: { project: "p", name: randomUUID(), base_model: "tiny" },
   });
   return new Learner(server, body.id);
 }
@@ -117,7 +120,7 @@ async function learner(server = shared()): Promise<Learner> {
 /** Like {@link learner}, with a separate server, and a function that kills the server and starts the next one. */
 async function mortalLearner(t: TestContext) {
   const dataFolder = newDataFolder();
-  let server = await startServer({ dataFolder, limits: soon });
+  let server = await startServer({ dataFolder, flags, limits: soon });
   t.after(async () => {
     await server.kill();
     removeDataFolder(dataFolder);
@@ -125,7 +128,7 @@ async function mortalLearner(t: TestContext) {
   const model = await learner(server);
   const restart = async (limits: SettingsOverrides): Promise<Learner> => {
     await server.kill();
-    server = await startServer({ dataFolder, limits });
+    server = await startServer({ dataFolder, flags, limits });
     return new Learner(server, model.id);
   };
   return { model, restart };
@@ -167,26 +170,30 @@ test("promotes a version that is not worse on held-out prompts, and goes back af
   });
 });
 
-test("evaluates once after kills during and after the job, and serves the old version until then", async (t) => {
-  const { model, restart } = await mortalLearner(t);
-  await model.send("PUT", model.path, settings);
-  for (const question of questions) await model.judged(question, thumb("👍"));
-  const { job_id: jobId } = await model.reaches("training");
-  const training = await restart(onlyOnce);
-  await eventually("the job succeeds", async () => {
-    const job = await training.send("GET", `/v1/preview/training-jobs/${jobId}`);
-    return job.state === "succeeded" ? job : null;
-  });
-  assert.equal(await training.newestStep(), "step0");
-  const { data } = await training.send("GET", `/v1/preview/models/${model.id}/checkpoints`);
-  assert.equal(data[1].held.state, "candidate");
-  const evaluating = await restart(soon);
-  await evaluating.reaches("watching");
-  assert.equal(await evaluating.newestStep(), "step1");
-  assert.equal((await evaluating.cycles()).length, 1);
-  assert.equal(await evaluating.send("DELETE", model.path).then(({ deleted }) => deleted), true);
-  assert.equal((await evaluating.cycles())[0].stage, "promoted");
-});
+test(
+  "evaluates once after kills during and after the job, and serves the old version until then",
+  inProof,
+  async (t) => {
+    const { model, restart } = await mortalLearner(t);
+    await model.send("PUT", model.path, settings);
+    for (const question of questions) await model.judged(question, thumb("👍"));
+    const { job_id: jobId } = await model.reaches("training");
+    const training = await restart(onlyOnce);
+    await eventually("the job succeeds", async () => {
+      const job = await training.send("GET", `/v1/preview/training-jobs/${jobId}`);
+      return job.state === "succeeded" ? job : null;
+    });
+    assert.equal(await training.newestStep(), "step0");
+    const { data } = await training.send("GET", `/v1/preview/models/${model.id}/checkpoints`);
+    assert.equal(data[1].held.state, "candidate");
+    const evaluating = await restart(soon);
+    await evaluating.reaches("watching");
+    assert.equal(await evaluating.newestStep(), "step1");
+    assert.equal((await evaluating.cycles()).length, 1);
+    assert.equal(await evaluating.send("DELETE", model.path).then(({ deleted }) => deleted), true);
+    assert.equal((await evaluating.cycles())[0].stage, "promoted");
+  },
+);
 
 test("refuses a candidate that harmful feedback made, and keeps it readable with the reason", async () => {
   const model = await learner();
@@ -206,7 +213,7 @@ test("refuses a candidate that harmful feedback made, and keeps it readable with
 
 test("judges the user's next message once, and stores the verdict as feedback of its own type", async () => {
   const model = await learner();
-  const judge = { model: "hone-tiny", rubric: "Answers are short and correct." };
+  const judge = { model: "tiny", rubric: "Answers are short and correct." };
   await model.send("PUT", model.path, { ...settings, signals: ["next_message"], judge });
   const question = { role: "user", content: "Say cat." };
   const first = await model.ask([question]);
@@ -227,7 +234,7 @@ test("judges the user's next message once, and stores the verdict as feedback of
   const [{ weave_ref: reference, feedback_type: type, payload }] = found;
   assert.deepEqual([reference, type], [`hone:///local/p/call/${first.requestId}`, "hone.next_message"]);
   assert.ok(["accepts", "corrects", "unclear"].includes(payload.verdict));
-  assert.deepEqual([payload.judge, payload.next_request_id], ["hone-tiny", next.requestId]);
+  assert.deepEqual([payload.judge, payload.next_request_id], ["tiny", next.requestId]);
   const listed = await model.send("GET", `/v1/chat/completions?model=${model.id}&feedback=hone.next_message`);
   assert.equal(listed.data.length, 1);
 });

@@ -9,7 +9,7 @@ import type {
 } from "../src/apps/client/api.ts";
 import { Hone } from "../src/apps/client/hone.ts";
 import { callReference } from "../src/base/domain/recordings/call-reference.ts";
-import { searchedOf } from "../src/base/domain/testing/search.ts";
+import { inProof, searchedOf } from "../src/base/domain/testing/search.ts";
 import {
   call,
   eventually,
@@ -277,42 +277,46 @@ ways.set("learns from corrected answers", () =>
   ),
 );
 
-for (const [name, learn] of searchedOf([...ways], 1)) test(name, learn);
+for (const [name, learn] of searchedOf([...ways], 1)) test(name, inProof, learn);
 
-test("a job whose server is killed resumes after its last step and makes the same version as an undisturbed job", async () => {
-  const dataFolder = newDataFolder();
-  let own = await startServer({ dataFolder, flags: tinyModel });
-  try {
-    const modelId = await registerModel(own, "killed");
-    const many = Array.from({ length: 12 }, (_, index) => ({
-      prompt: `question ${index}`,
-      chosen: `yes ${index} times`.repeat(8),
-      rejected: `no, never ${index}`.repeat(8),
-    }));
-    const config = { loss: "kto", batch_size: 4, epochs: 2, learning_rate: 1e-3 };
-    const body = { model_id: modelId, pairs: many, config };
-    const { body: created } = await call(own, "POST", "/v1/preview/preference-training-jobs", { body });
-    await firstStep(own, created.id);
-    await own.kill();
-    own = await startServer({ dataFolder, flags: tinyModel });
-    await finish(own, created.id);
-    assert.deepEqual(await stepsOf(own, modelId), [0, 1]);
-    const client = new Hone({ baseUrl: own.url, apiKey: own.apiKey });
-    const events = await client.jobs.events(created.id, { limit: 100 }).all();
-    const countOf = (wanted: string): number => events.filter(({ type }) => type === wanted).length;
-    assert.deepEqual(
-      [countOf("training_started"), countOf("gradient_step"), countOf("training_ended")],
-      [1, 12, 1],
-    );
-    const { id: replayId } = await client.jobs.replay(created.id);
-    const replay = await eventually("the replay ends", async () => {
-      const job = await client.jobs.get(replayId);
-      assert.notEqual(job.state, "failed", job.error_message ?? "");
-      return job.replay;
-    });
-    assert.equal(replay.is_equal, true);
-  } finally {
-    await own.terminate();
-    removeDataFolder(dataFolder);
-  }
-});
+test(
+  "a job whose server is killed resumes after its last step and makes the same version as an undisturbed job",
+  inProof,
+  async () => {
+    const dataFolder = newDataFolder();
+    let own = await startServer({ dataFolder, flags: tinyModel });
+    try {
+      const modelId = await registerModel(own, "killed");
+      const many = Array.from({ length: 12 }, (_, index) => ({
+        prompt: `question ${index}`,
+        chosen: `yes ${index} times`.repeat(8),
+        rejected: `no, never ${index}`.repeat(8),
+      }));
+      const config = { loss: "kto", batch_size: 4, epochs: 2, learning_rate: 1e-3 };
+      const body = { model_id: modelId, pairs: many, config };
+      const { body: created } = await call(own, "POST", "/v1/preview/preference-training-jobs", { body });
+      await firstStep(own, created.id);
+      await own.kill();
+      own = await startServer({ dataFolder, flags: tinyModel });
+      await finish(own, created.id);
+      assert.deepEqual(await stepsOf(own, modelId), [0, 1]);
+      const client = new Hone({ baseUrl: own.url, apiKey: own.apiKey });
+      const events = await client.jobs.events(created.id, { limit: 100 }).all();
+      const countOf = (wanted: string): number => events.filter(({ type }) => type === wanted).length;
+      assert.deepEqual(
+        [countOf("training_started"), countOf("gradient_step"), countOf("training_ended")],
+        [1, 12, 1],
+      );
+      const { id: replayId } = await client.jobs.replay(created.id);
+      const replay = await eventually("the replay ends", async () => {
+        const job = await client.jobs.get(replayId);
+        assert.notEqual(job.state, "failed", job.error_message ?? "");
+        return job.replay;
+      });
+      assert.equal(replay.is_equal, true);
+    } finally {
+      await own.terminate();
+      removeDataFolder(dataFolder);
+    }
+  },
+);
