@@ -150,17 +150,19 @@ test("a request without a model gets the default model's reason, not another mod
   assert.match(body.error.message, broken["missing"]?.reason ?? /^$/);
 });
 
-test("a version trained on a broken base gives the base's reason too, and its jobs wait until the base is served again", async () => {
+test("jobs wait while their base model is broken or not served, and the system check names a missing one", async () => {
   const copy = copyOf("base", () => undefined);
   const own = ["--model", `tiny=${copy}`, "--engine-threads", "1", "--training-batch-tokens", "750"];
-  const first = await startServer({ dataFolder: data, flags: own });
-  const id = await registerModel(first, "learner");
+  const both = [...own, "--model", `second=${whole}`];
+  const first = await startServer({ dataFolder: data, flags: both });
+  const ids = [await registerModel(first, "learner"), await registerModel(first, "other", "second")];
   await first.terminate();
   rmSync(join(copy, "config.json"));
   const second = await startServer({ dataFolder: data, flags: own });
-  const { status, body } = await call(second, "POST", "/v1/chat/completions", { body: chat(id) });
-  assert.equal(status, 503);
-  assert.match(body.error.message, /The model tiny could not be loaded: base is not a model/);
+  const broken = await call(second, "POST", "/v1/chat/completions", { body: chat(ids[0]) });
+  assert.equal(broken.status, 503);
+  assert.match(broken.body.error.message, /The model tiny could not be loaded: base is not a model/);
+  assert.equal((await call(second, "POST", "/v1/chat/completions", { body: chat("p/other") })).status, 400);
   const group = ["a", "b"].map((content, reward) => ({
     messages_and_choices: [
       { role: "user", content: "hello" },
@@ -168,20 +170,29 @@ test("a version trained on a broken base gives the base's reason too, and its jo
     ],
     reward,
   }));
-  const submitted = await call(second, "POST", "/v1/preview/training-jobs", {
-    body: { model_id: id, trajectory_groups: [{ trajectories: group }] },
-  });
-  assert.equal(submitted.status, 200, JSON.stringify(submitted.body));
-  const path = `/v1/preview/training-jobs/${submitted.body.id}`;
-  const waiting = await eventually("the job waits", async () => {
-    const { body: shown } = await call(second, "GET", path);
-    return shown.waiting_for ?? null;
-  });
-  assert.match(waiting, /"tiny" is not served now/);
+  const jobs: string[] = [];
+  for (const [index, name] of ["tiny", "second"].entries()) {
+    const submitted = await call(second, "POST", "/v1/preview/training-jobs", {
+      body: { model_id: ids[index], trajectory_groups: [{ trajectories: group }] },
+    });
+    assert.equal(submitted.status, 200, JSON.stringify(submitted.body));
+    const path = `/v1/preview/training-jobs/${submitted.body.id}`;
+    const shown = await eventually("the job waits", async () => {
+      const { body } = await call(second, "GET", path);
+      return body.waiting_for === null ? null : body;
+    });
+    assert.equal(shown.state, "queued");
+    assert.match(shown.waiting_for, new RegExp(`"${name}" is not served now`));
+    jobs.push(submitted.body.id);
+  }
+  const red = await call(second, "GET", "/v1/system-check");
+  assert.equal(red.status, 503);
+  assert.match(red.body.cpu_queue, /base model "second" is not served/);
   await second.terminate();
   cpSync(join(whole, "config.json"), join(copy, "config.json"));
-  const third = await startServer({ dataFolder: data, flags: own });
-  await finish(third, submitted.body.id);
+  const third = await startServer({ dataFolder: data, flags: both });
+  for (const job of jobs) await finish(third, job);
+  assert.equal((await call(third, "GET", "/v1/system-check")).status, 200);
   await third.terminate();
 });
 

@@ -7,6 +7,8 @@ import { TinkerTestClient, type TinkerTarget } from "../src/api/http/tinker/test
 import { newDataFolder, removeDataFolder, type RunningServer, startServer } from "./running-server.ts";
 import { toolModel } from "./served-jobs.ts";
 
+const flags = [...toolModel, "--built-in-model", "off"];
+
 /** Sends a test client's requests over HTTP. */
 const overHttp = ({ url: base }: RunningServer): TinkerTarget => ({
   ask: async ({ method, url, headers, payload }) => {
@@ -31,7 +33,7 @@ const overHttp = ({ url: base }: RunningServer): TinkerTarget => ({
 test("a killed server loses only unsaved weights, and says that the client should continue from the saved ones", async (t) => {
   const dataFolder = newDataFolder();
   t.after(() => removeDataFolder(dataFolder));
-  const first = await startServer({ dataFolder, flags: toolModel });
+  const first = await startServer({ dataFolder, flags });
   const client = await TinkerTestClient.open(overHttp(first), first.apiKey);
   const model = await client.createModel();
   await client.compute(recordedData("crossEntropy", model, 1));
@@ -41,7 +43,7 @@ test("a killed server loses only unsaved weights, and says that the client shoul
   await client.result("optim_step", recorded.optimStep(model, 5));
   await first.kill();
 
-  const second = await startServer({ dataFolder, flags: toolModel });
+  const second = await startServer({ dataFolder, flags });
   t.after(() => second.terminate());
   const before = new TinkerTestClient(overHttp(second), second.apiKey, client.session);
   const lost = await before.ask("POST", "/api/v1/optim_step", recorded.optimStep(model, 6));

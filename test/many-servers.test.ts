@@ -14,67 +14,59 @@ import { finish, firstStep, registerModel, stepsOf, submitJob } from "./served-j
 import { adminKey, answerOf, ask, question, shared } from "./several-servers.ts";
 
 test(
-  "two servers can start at the same time, serve each other's versions, run a repeated request once, and refuse a third server with another adapter folder",
+  "servers share a database and a folder: some only serve, and others only train",
   { skip: withoutPostgres },
   async (t) => {
-    const { start } = await shared(t);
-    const [one, other] = await Promise.all([start(), start()]);
-    const modelId = await registerModel(one, "learner");
-    await finish(other, await submitJob(other, modelId, 2));
-    const answers = await Promise.all([answerOf(one, modelId), answerOf(other, modelId)]);
-    assert.deepEqual(answers[0], answers[1]);
-    assert.match(JSON.stringify(answers[0]), new RegExp(`${modelId}:step1`));
-
-    const { choices } = await ask(one, "POST", "/v1/chat/completions", {
-      model: modelId,
-      messages: [question],
-      n: 2,
-      max_tokens: 8,
-      seed: 1,
-    });
-    const trajectories = choices.map((choice: unknown, reward: number) => ({
-      messages_and_choices: [question, choice],
-      reward,
-    }));
-    const job = { model_id: modelId, trajectory_groups: [{ trajectories }] };
-    const submit = async (server: RunningServer): Promise<string> => {
-      const headers = { "idempotency-key": "once" };
-      const { status, body } = await call(server, "POST", "/v1/preview/training-jobs", {
-        body: job,
-        headers,
-      });
-      assert.equal(status, 200, JSON.stringify(body));
-      return body.id;
-    };
-    const ids = await Promise.all([one, other, one, other].map(submit));
-    assert.equal(new Set(ids).size, 1);
-
-    const form = new FormData();
-    const text = JSON.stringify({ messages: [question, { role: "assistant", content: "The first." }] });
-    form.set("purpose", "fine-tune");
-    form.set("file", new Blob([text]), "conversations.jsonl");
-    const headers = { authorization: `Bearer ${adminKey}` };
-    const uploaded = await fetch(`${one.url}/v1/files`, { method: "POST", headers, body: form });
-    const { id } = (await uploaded.json()) as { readonly id: string };
-    const read = await fetch(`${other.url}/v1/files/${id}/content`, { headers });
-    assert.equal(await read.text(), text);
-
-    const elsewhere = newDataFolder();
-    t.after(() => removeDataFolder(elsewhere));
-    await assert.rejects(start("--blobs", elsewhere), /one folder \(HONE_BLOBS\)/);
-    for (const server of [one, other]) await ask(server, "GET", "/v1/system-check");
-  },
-);
-
-test(
-  "all serving servers apply changes of keys, and leave training to a server that trains",
-  { skip: withoutPostgres },
-  async (t) => {
-    const { stores, start } = await shared(t);
+    const { url, folder, stores, start } = await shared(t);
     const servers = await Promise.all([start("--roles", "serve"), start("--roles", "serve")]);
-    const modelId = await registerModel(servers[0], "learner");
+    const [one, other] = servers;
+    const modelId = await registerModel(one, "learner");
     // No server trains yet, so the streams of job events do not end.
-    const jobId = await submitJob(servers[0], modelId, 2);
+    const jobId = await submitJob(one, modelId, 2);
+    let repeated = "";
+
+    await t.test("servers run a repeated request once, and read each other's files", async () => {
+      const { choices } = await ask(one, "POST", "/v1/chat/completions", {
+        model: modelId,
+        messages: [question],
+        n: 2,
+        max_tokens: 8,
+        seed: 1,
+      });
+      const trajectories = choices.map((choice: unknown, reward: number) => ({
+        messages_and_choices: [question, choice],
+        reward,
+      }));
+      const job = { model_id: modelId, trajectory_groups: [{ trajectories }] };
+      const submit = async (server: RunningServer): Promise<string> => {
+        const headers = { "idempotency-key": "once" };
+        const { status, body } = await call(server, "POST", "/v1/preview/training-jobs", {
+          body: job,
+          headers,
+        });
+        assert.equal(status, 200, JSON.stringify(body));
+        return body.id;
+      };
+      const ids = await Promise.all([one, other, one, other].map(submit));
+      assert.equal(new Set(ids).size, 1);
+      repeated = ids[0];
+
+      const form = new FormData();
+      const text = JSON.stringify({ messages: [question, { role: "assistant", content: "The first." }] });
+      form.set("purpose", "fine-tune");
+      form.set("file", new Blob([text]), "conversations.jsonl");
+      const headers = { authorization: `Bearer ${adminKey}` };
+      const uploaded = await fetch(`${one.url}/v1/files`, { method: "POST", headers, body: form });
+      const { id } = (await uploaded.json()) as { readonly id: string };
+      const read = await fetch(`${other.url}/v1/files/${id}/content`, { headers });
+      assert.equal(await read.text(), text);
+    });
+
+    await t.test("a server with another adapter folder is refused", async () => {
+      const elsewhere = newDataFolder();
+      t.after(() => removeDataFolder(elsewhere));
+      await assert.rejects(start("--blobs", elsewhere), /one folder \(HONE_BLOBS\)/);
+    });
 
     await t.test(
       "every server refuses a revoked key, and ends the running requests that use it",
@@ -99,17 +91,17 @@ test(
     await t.test(
       "changes of a key on one server apply to the others: its scopes, a new secret, and its deletion",
       async () => {
-        const { id, key: first } = await ask(servers[0], "POST", "/v1/preview/keys", { entity: "local" });
+        const { id, key: first } = await ask(one, "POST", "/v1/preview/keys", { entity: "local" });
         const statuses = (apiKey: string, method: string, path: string, body?: unknown): Promise<number[]> =>
           Promise.all(
             servers.map(async (server) => (await call({ ...server, apiKey }, method, path, { body })).status),
           );
         assert.deepEqual(await statuses(first, "GET", "/v1/models"), [200, 200]);
-        await ask(servers[1], "POST", `/v1/preview/keys/${id}`, { scopes: ["train"] });
+        await ask(other, "POST", `/v1/preview/keys/${id}`, { scopes: ["train"] });
         const chat = { messages: [question], max_tokens: 1 };
         assert.deepEqual(await statuses(first, "POST", "/v1/chat/completions", chat), [403, 403]);
 
-        const rotated = await ask(servers[0], "POST", `/v1/preview/keys/${id}/rotate`, { grace_seconds: 0 });
+        const rotated = await ask(one, "POST", `/v1/preview/keys/${id}/rotate`, { grace_seconds: 0 });
         assert.deepEqual(await statuses(first, "GET", "/v1/preview/training-jobs"), [401, 401]);
         assert.deepEqual(await statuses(rotated.key, "GET", "/v1/preview/training-jobs"), [200, 200]);
 
@@ -127,66 +119,67 @@ test(
       },
     );
 
+    const training = await start("--roles", "train");
     await t.test("a server that only trains takes no requests, and others serve its versions", async () => {
-      const training = await start("--roles", "train");
       assert.equal((await ask(training, "GET", "/health")).state, "ready");
       const refused = await call(training, "GET", "/v1/models");
       assert.equal(refused.status, 503);
       assert.match(refused.body.error.message, /only trains/);
-      await finish(servers[0], jobId);
-      assert.match(JSON.stringify(await answerOf(servers[1], modelId)), new RegExp(`${modelId}:step1`));
+      for (const job of [jobId, repeated]) await finish(one, job);
+      const answers = await Promise.all(servers.map((server) => answerOf(server, modelId)));
+      assert.deepEqual(answers[0], answers[1]);
+      assert.match(JSON.stringify(answers[0]), new RegExp(`${modelId}:step2`));
+      for (const server of servers) await ask(server, "GET", "/v1/system-check");
     });
-  },
-);
 
-test(
-  "when a server is killed during training, another one finishes the job, and versions stay consecutive",
-  { skip: withoutPostgres },
-  async (t) => {
-    const { folder, start } = await shared(t);
-    const first = await start();
-    const modelId = await registerModel(first, "learner");
-    const jobs = [await submitJob(first, modelId, 24), await submitJob(first, modelId, 2)];
-    await firstStep(first, jobs[0]);
-    const second = await start();
-    // Simulates the files of a server that dies while it writes.
-    const left = join(folder, "work", newUuid());
-    mkdirSync(join(left, "half-written"), { recursive: true });
-    await first.kill();
-    for (const job of jobs) await finish(second, job);
-    await eventually("what a dead one left is removed", async () => (existsSync(left) ? null : true));
-    assert.deepEqual(await stepsOf(second, modelId), [0, 1, 2]);
-    await eventually("it is well", async () =>
-      (await call(second, "GET", "/v1/system-check")).status === 200 ? true : null,
+    const jobs = [await submitJob(one, modelId, 24), await submitJob(one, modelId, 2)];
+    await firstStep(one, jobs[0]);
+    const second = await start("--roles", "train");
+    await t.test(
+      "when a server is killed during training, another one finishes the job, and versions stay consecutive",
+      async () => {
+        // Simulates the files of a server that dies while it writes.
+        const left = join(folder, "work", newUuid());
+        mkdirSync(join(left, "half-written"), { recursive: true });
+        await training.kill();
+        for (const job of jobs) await finish(one, job);
+        await eventually("what a dead one left is removed", async () => (existsSync(left) ? null : true));
+        assert.deepEqual(await stepsOf(one, modelId), [0, 1, 2, 3, 4]);
+        await eventually("it is well", async () =>
+          (await call(one, "GET", "/v1/system-check")).status === 200 ? true : null,
+        );
+      },
     );
-    const third = await start();
-    assert.deepEqual(await answerOf(third, modelId), await answerOf(second, modelId));
-  },
-);
 
-test(
-  "a server stops after a newer program migrates its database, and its training continues on another server",
-  { skip: withoutPostgres },
-  async (t) => {
-    const { url, start } = await shared(t);
-    const older = await start();
-    const modelId = await registerModel(older, "learner");
-    const job = await submitJob(older, modelId, 24);
-    await firstStep(older, job);
-    const database = new Client(url);
-    await database.connect();
-    try {
-      await database.query("update database_version set version = version + 1, serves_from = version + 1");
-      await eventually("it ends", async () => older.process.exitCode);
-      assert.equal(older.process.exitCode, 1);
-      assert.match(older.output(), /A newer program migrated the database to version \d+/);
-      await assert.rejects(start(), /The database has version \d+, but this program knows only up to/);
-      await database.query("update database_version set version = version - 1, serves_from = version - 1");
-    } finally {
-      await database.end();
-    }
-    const newer = await start();
-    await finish(newer, job);
-    assert.deepEqual(await stepsOf(newer, modelId), [0, 1]);
+    await t.test(
+      "servers stop after a newer program migrates their database, and training continues on another server",
+      async () => {
+        const answer = await answerOf(one, modelId);
+        const job = await submitJob(one, modelId, 24);
+        await firstStep(one, job);
+        const database = new Client(url);
+        await database.connect();
+        try {
+          await database.query(
+            "update database_version set version = version + 1, serves_from = version + 1",
+          );
+          for (const older of [...servers, second]) {
+            await eventually("it ends", async () => older.process.exitCode);
+            assert.equal(older.process.exitCode, 1);
+            assert.match(older.output(), /A newer program migrated the database to version \d+/);
+          }
+          await assert.rejects(start(), /The database has version \d+, but this program knows only up to/);
+          await database.query(
+            "update database_version set version = version - 1, serves_from = version - 1",
+          );
+        } finally {
+          await database.end();
+        }
+        const newer = await start();
+        await finish(newer, job);
+        assert.deepEqual(await stepsOf(newer, modelId), [0, 1, 2, 3, 4, 5]);
+        assert.deepEqual(await answerOf(newer, `${modelId}:step4`), answer);
+      },
+    );
   },
 );

@@ -26,10 +26,10 @@ export const goldenModel = [...goldenTiny, "--built-in-model", "off", ...oneThre
  */
 export const toolModel = ["--model", "tiny=test/fixtures/tool-model", ...oneThread];
 
-/** Registers a model based on `tiny`; returns its id. */
-export async function registerModel(server: RunningServer, name: string): Promise<string> {
+/** Registers a model, by default based on `tiny`; returns its id. */
+export async function registerModel(server: RunningServer, name: string, base = "tiny"): Promise<string> {
   const { status, body } = await call(server, "POST", "/v1/preview/models", {
-    body: { project: "p", name, base_model: "tiny" },
+    body: { project: "p", name, base_model: base },
   });
   assert.equal(status, 200, JSON.stringify(body));
   return body.id;

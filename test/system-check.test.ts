@@ -85,45 +85,18 @@ test("an unreadable adapter is named by the system check and by chats that need 
   assert.equal((await chat(server, "p/cut:step0")).status, 200);
 });
 
-test("the system check names adapters that are missing in the database, as after a loss of recent data, and jobs whose base model is missing, which wait for it", async () => {
+test("the system check names adapters that are missing in the database, as after a loss of recent data", async () => {
   const dataFolder = newDataFolder();
   const adapter = join(dataFolder, "adapters", "lost", "1");
   const lostJob = join(dataFolder, "jobs", "lost");
   for (const folder of [adapter, lostJob]) mkdirSync(folder, { recursive: true });
-  let server = await startServer({ dataFolder, flags: model });
+  const server = await startServer({ dataFolder, flags: model });
   try {
     const { status, body } = await systemCheck(server);
     assert.equal(status, 503);
     assert.match(body.data_folder, /the database does not know adapters\/lost\/1\./);
     assert.deepEqual([existsSync(adapter), existsSync(lostJob)], [true, false], "a job's is of no use alone");
     rmSync(adapter, { recursive: true });
-    assert.equal((await systemCheck(server)).status, 200);
-    const modelId = await registerModel(server, "m");
-    await server.terminate();
-    const other = model.map((part) => part.replace("tiny=", "other="));
-    server = await startServer({ dataFolder, flags: other });
-    const trajectories = [1, 0].map((reward) => ({
-      messages_and_choices: [
-        { role: "user", content: "hi" },
-        { role: "assistant", content: `${reward}` },
-      ],
-      reward,
-    }));
-    const submitted = await call(server, "POST", "/v1/preview/training-jobs", {
-      body: { model_id: modelId, trajectory_groups: [{ trajectories }] },
-    });
-    const jobId: string = submitted.body.id;
-    const missing = /base model "tiny" is not served/;
-    const { body: job } = await call(server, "GET", `/v1/preview/training-jobs/${jobId}`);
-    assert.equal(job.state, "queued");
-    assert.match(job.waiting_for, missing);
-    const red = await systemCheck(server);
-    assert.equal(red.status, 503);
-    assert.match(red.body.cpu_queue, missing);
-    assert.equal((await chat(server, "p/m")).status, 400);
-    await server.terminate();
-    server = await startServer({ dataFolder, flags: model });
-    await finish(server, jobId);
     assert.equal((await systemCheck(server)).status, 200);
   } finally {
     await server.terminate();

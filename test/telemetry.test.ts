@@ -93,73 +93,6 @@ function checkFollow(spans: readonly ReceivedSpan[]): void {
     if (index > 0) assert.equal(startNs, spans[index - 1]?.endNs, name);
 }
 
-test("a chat is one tree of spans in its client's trace, named by the conventions, without the chat's content", async (t) => {
-  const resource = {
-    OTEL_SERVICE_NAME: "answers",
-    OTEL_RESOURCE_ATTRIBUTES: "deployment.environment.name=test",
-  };
-  const { server, receiver } = await traced(t, { ...resource, OTEL_EXPORTER_OTLP_HEADERS: "api-key=k%3D1" });
-  const answered = await call(server, "POST", "/v1/chat/completions", { body: chat, headers });
-  assert.equal(answered.status, 200, JSON.stringify(answered.body));
-  const spans = await traceWith(receiver, "POST /v1/chat/completions", remote.traceId);
-  const [root, ...others] = spans.filter(({ parentId }) => parentId === remote.spanId);
-  assert.deepEqual([others, root?.kind, root?.status], [[], 2, 0]);
-  assert.ok(root !== undefined);
-  assert.equal(root.attributes["http.response.status_code"], 200);
-  assert.equal(root.attributes["http.route"], "/v1/chat/completions");
-  const [generation, ...more] = childrenOf(spans, root);
-  assert.ok(generation !== undefined && more.length === 0);
-  assert.equal(generation.name, "chat tiny");
-  const { usage, choices, id } = answered.body;
-  const { attributes } = generation;
-  const expected = {
-    "gen_ai.operation.name": "chat",
-    "gen_ai.provider.name": "hone",
-    "gen_ai.request.model": "tiny",
-    "gen_ai.request.choice.count": 2,
-    "gen_ai.request.max_tokens": 5,
-    "gen_ai.request.temperature": 0.5,
-    "gen_ai.usage.input_tokens": usage.prompt_tokens,
-    "gen_ai.usage.output_tokens": usage.completion_tokens,
-    "gen_ai.response.finish_reasons": choices.map(
-      (choice: { finish_reason: string }) => choice.finish_reason,
-    ),
-  };
-  for (const [name, value] of Object.entries(expected)) assert.deepEqual(attributes[name], value, name);
-  assert.ok(String(id).endsWith(String(attributes["gen_ai.response.id"])));
-  const parts = childrenOf(spans, generation);
-  assert.deepEqual(
-    parts.map(({ name }) => name),
-    ["model", "prompt", "queue", "prefill", "decode"],
-  );
-  checkFollow(parts);
-  assert.equal(parts[0]?.startNs, generation.startNs);
-  assert.equal(parts.at(-1)?.endNs, generation.endNs);
-  assert.equal(spans.length, 7, "and no other");
-  assert.equal(root.resource["service.name"], "answers");
-  assert.equal(root.resource["deployment.environment.name"], "test");
-  for (const { headers: sent, body } of receiver.requests) {
-    assert.equal(sent["api-key"], "k=1");
-    for (const text of [secret, choices[0].message.content].filter(({ length }) => length > 8))
-      assert.ok(!body.includes(text));
-  }
-});
-
-test("a refused request is a separate trace with its error, and a request that its client does not sample has none", async (t) => {
-  const { server, receiver } = await traced(t);
-  await call(server, "POST", "/v1/chat/completions", {
-    body: chat,
-    headers: { traceparent: `00-${remote.traceId}-${remote.spanId}-00` },
-  });
-  const refused = await call(server, "POST", "/v1/chat/completions", { body: { ...chat, model: "none" } });
-  assert.equal(refused.status, 404);
-  const spans = await traceWith(receiver, "POST /v1/chat/completions");
-  const generation = spans.find(({ name }) => name === "chat");
-  assert.deepEqual([generation?.attributes["error.type"], generation?.status], ["not_found", 2]);
-  assert.ok(receiver.spans.every(({ traceId }) => traceId !== remote.traceId));
-  assert.ok(receiver.spans.every(({ name }) => !name.includes("/health")));
-});
-
 /** Within one trace, requests answers and creates a job from them; returns the job's id. */
 async function makeJob(server: RunningServer): Promise<string> {
   const modelId = await registerModel(server, "traced");
@@ -179,35 +112,154 @@ async function makeJob(server: RunningServer): Promise<string> {
   return made.body.id;
 }
 
-test("a job's trace is linked to the request that created it, and contains the job's phases in sequence", async (t) => {
-  const { server, receiver } = await traced(t, {}, ["--training-batch-tokens", "750"]);
-  const jobId = await makeJob(server);
-  await finish(server, jobId);
-  const [asked] = (await traceWith(receiver, "POST /v1/preview/training-jobs")).filter(
-    ({ parentId }) => parentId === remote.spanId,
-  );
-  const spans = await traceWith(receiver, "train rl");
-  const [job] = spans.filter(({ parentId }) => parentId === "");
-  assert.ok(job !== undefined);
-  const links = [{ traceId: remote.traceId, spanId: asked?.spanId }];
-  assert.deepEqual([job.kind, job.status, job.links], [5, 0, links]);
-  const expected = {
-    "hone.job.id": jobId,
-    "hone.job.ending": "succeeded",
-    "hone.request_id": "made-it",
+test("the server sends metrics, and a trace of each chat, refused request and job", async (t) => {
+  const environment = {
+    OTEL_SERVICE_NAME: "answers",
+    OTEL_RESOURCE_ATTRIBUTES: "deployment.environment.name=test",
+    OTEL_EXPORTER_OTLP_HEADERS: "api-key=k%3D1",
+    OTEL_EXPORTER_OTLP_COMPRESSION: "gzip",
   };
-  for (const [name, value] of Object.entries(expected)) assert.equal(job.attributes[name], value, name);
-  const parts = childrenOf(spans, job);
-  assert.deepEqual(
-    parts.map(({ name }) => name),
-    ["claim", "sequences", "steps", "publish"],
+  const { server, receiver } = await traced(t, environment, ["--training-batch-tokens", "750"]);
+  const answered = await call(server, "POST", "/v1/chat/completions", { body: chat, headers });
+  assert.equal(answered.status, 200, JSON.stringify(answered.body));
+
+  await t.test(
+    "a chat is one tree of spans in its client's trace, named by the conventions, without the chat's content",
+    async () => {
+      const spans = await traceWith(receiver, "POST /v1/chat/completions", remote.traceId);
+      const [root, ...others] = spans.filter(({ parentId }) => parentId === remote.spanId);
+      assert.deepEqual([others, root?.kind, root?.status], [[], 2, 0]);
+      assert.ok(root !== undefined);
+      assert.equal(root.attributes["http.response.status_code"], 200);
+      assert.equal(root.attributes["http.route"], "/v1/chat/completions");
+      const [generation, ...more] = childrenOf(spans, root);
+      assert.ok(generation !== undefined && more.length === 0);
+      assert.equal(generation.name, "chat tiny");
+      const { usage, choices, id } = answered.body;
+      const { attributes } = generation;
+      const expected = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": "hone",
+        "gen_ai.request.model": "tiny",
+        "gen_ai.request.choice.count": 2,
+        "gen_ai.request.max_tokens": 5,
+        "gen_ai.request.temperature": 0.5,
+        "gen_ai.usage.input_tokens": usage.prompt_tokens,
+        "gen_ai.usage.output_tokens": usage.completion_tokens,
+        "gen_ai.response.finish_reasons": choices.map(
+          (choice: { finish_reason: string }) => choice.finish_reason,
+        ),
+      };
+      for (const [name, value] of Object.entries(expected)) assert.deepEqual(attributes[name], value, name);
+      assert.ok(String(id).endsWith(String(attributes["gen_ai.response.id"])));
+      const parts = childrenOf(spans, generation);
+      assert.deepEqual(
+        parts.map(({ name }) => name),
+        ["model", "prompt", "queue", "prefill", "decode"],
+      );
+      checkFollow(parts);
+      assert.equal(parts[0]?.startNs, generation.startNs);
+      assert.equal(parts.at(-1)?.endNs, generation.endNs);
+      assert.equal(spans.length, 7, "and no other");
+      assert.equal(root.resource["service.name"], "answers");
+      assert.equal(root.resource["deployment.environment.name"], "test");
+      for (const { headers: sent, body } of receiver.requests) {
+        assert.equal(sent["api-key"], "k=1");
+        for (const text of [secret, choices[0].message.content].filter(({ length }) => length > 8))
+          assert.ok(!body.includes(text));
+      }
+    },
   );
-  checkFollow(parts);
-  const steps = childrenOf(spans, parts[2] ?? job);
-  assert.ok(steps.length > 0);
-  assert.deepEqual(
-    steps.map(({ name, attributes }) => [name, attributes["hone.job.step"]]),
-    steps.map((_, index) => ["step", index]),
+
+  await t.test(
+    "exported metrics are those of /metrics and of the conventions, and agree with the client's counts",
+    async () => {
+      const { usage } = answered.body;
+      const duration = await eventually("a request is measured", async () => {
+        return receiver.metrics.get("gen_ai.server.request.duration") ?? null;
+      });
+      assert.deepEqual([duration.kind, duration.unit, duration.points[0]?.count], ["histogram", "s", 1]);
+      const tokens = receiver.metrics.get("gen_ai.client.token.usage")?.points ?? [];
+      assert.deepEqual(
+        tokens.map(({ attributes, value }) => [attributes["gen_ai.token.type"], value]),
+        [
+          ["input", usage.prompt_tokens],
+          ["output", usage.completion_tokens],
+        ],
+      );
+      for (const name of ["time_to_first_token", "time_per_output_token"])
+        assert.equal(receiver.metrics.get(`gen_ai.server.${name}`)?.points[0]?.count, 1, name);
+      const own = receiver.metrics.get("hone_chat_first_output_seconds");
+      const [point] = own?.points ?? [];
+      assert.ok(own !== undefined && point !== undefined);
+      assert.deepEqual(
+        [own.kind, own.unit, point.count, point.attributes],
+        ["histogram", "s", 1, { base: "tiny" }],
+      );
+      assert.equal(point.bucketCounts.length, point.bounds.length + 1);
+      assert.equal(
+        point.bucketCounts.reduce((one, other) => one + other),
+        1,
+      );
+      assert.equal(receiver.metrics.get("hone_chat_requests_total")?.kind, "sum");
+      assert.equal(receiver.metrics.get("hone_engine_ready")?.points[0]?.value, 1);
+      assert.ok(![...receiver.metrics.keys()].some((name) => name.startsWith("vllm:")));
+    },
+  );
+
+  await t.test(
+    "a refused request is a separate trace with its error, and a request that its client does not sample has none",
+    async () => {
+      const unsampled = "4bf92f3577b34da6a3ce929d0e0e4737";
+      await call(server, "POST", "/v1/chat/completions", {
+        body: chat,
+        headers: { traceparent: `00-${unsampled}-${remote.spanId}-00` },
+      });
+      const refused = await call(server, "POST", "/v1/chat/completions", {
+        body: { ...chat, model: "none" },
+      });
+      assert.equal(refused.status, 404);
+      const spans = await traceWith(receiver, "chat");
+      const generation = spans.find(({ name }) => name === "chat");
+      assert.deepEqual([generation?.attributes["error.type"], generation?.status], ["not_found", 2]);
+      assert.ok(receiver.spans.every(({ traceId }) => traceId !== unsampled));
+      assert.ok(receiver.spans.every(({ name }) => !name.includes("/health")));
+    },
+  );
+
+  await t.test(
+    "a job's trace is linked to the request that created it, and contains the job's phases in sequence",
+    async () => {
+      const jobId = await makeJob(server);
+      await finish(server, jobId);
+      const submission = "POST /v1/preview/training-jobs";
+      const [asked] = (await traceWith(receiver, submission)).filter(
+        ({ name, parentId }) => name === submission && parentId === remote.spanId,
+      );
+      const spans = await traceWith(receiver, "train rl");
+      const [job] = spans.filter(({ parentId }) => parentId === "");
+      assert.ok(job !== undefined);
+      const links = [{ traceId: remote.traceId, spanId: asked?.spanId }];
+      assert.deepEqual([job.kind, job.status, job.links], [5, 0, links]);
+      const expected = {
+        "hone.job.id": jobId,
+        "hone.job.ending": "succeeded",
+        "hone.request_id": "made-it",
+      };
+      for (const [name, value] of Object.entries(expected)) assert.equal(job.attributes[name], value, name);
+      const parts = childrenOf(spans, job);
+      assert.deepEqual(
+        parts.map(({ name }) => name),
+        ["claim", "sequences", "steps", "publish"],
+      );
+      checkFollow(parts);
+      const steps = childrenOf(spans, parts[2] ?? job);
+      assert.ok(steps.length > 0);
+      assert.deepEqual(
+        steps.map(({ name, attributes }) => [name, attributes["hone.job.step"]]),
+        steps.map((_, index) => ["step", index]),
+      );
+    },
   );
 });
 
@@ -233,41 +285,6 @@ test("a job that another server resumes is still linked to its request", inProof
     lines.length > 0 && lines.every((text) => text.includes('"requestId":"made-it"')),
     lines.join("\n"),
   );
-});
-
-test("exported metrics are those of /metrics and of the conventions, and agree with the clients' counts", async (t) => {
-  const { server, receiver } = await traced(t, { OTEL_EXPORTER_OTLP_COMPRESSION: "gzip" });
-  const answered = await call(server, "POST", "/v1/chat/completions", { body: chat });
-  const { usage } = answered.body;
-  const duration = await eventually("a request is measured", async () => {
-    return receiver.metrics.get("gen_ai.server.request.duration") ?? null;
-  });
-  assert.deepEqual([duration.kind, duration.unit, duration.points[0]?.count], ["histogram", "s", 1]);
-  const tokens = receiver.metrics.get("gen_ai.client.token.usage")?.points ?? [];
-  assert.deepEqual(
-    tokens.map(({ attributes, value }) => [attributes["gen_ai.token.type"], value]),
-    [
-      ["input", usage.prompt_tokens],
-      ["output", usage.completion_tokens],
-    ],
-  );
-  for (const name of ["time_to_first_token", "time_per_output_token"])
-    assert.equal(receiver.metrics.get(`gen_ai.server.${name}`)?.points[0]?.count, 1, name);
-  const own = receiver.metrics.get("hone_chat_first_output_seconds");
-  const [point] = own?.points ?? [];
-  assert.ok(own !== undefined && point !== undefined);
-  assert.deepEqual(
-    [own.kind, own.unit, point.count, point.attributes],
-    ["histogram", "s", 1, { base: "tiny" }],
-  );
-  assert.equal(point.bucketCounts.length, point.bounds.length + 1);
-  assert.equal(
-    point.bucketCounts.reduce((one, other) => one + other),
-    1,
-  );
-  assert.equal(receiver.metrics.get("hone_chat_requests_total")?.kind, "sum");
-  assert.equal(receiver.metrics.get("hone_engine_ready")?.points[0]?.value, 1);
-  assert.ok(![...receiver.metrics.keys()].some((name) => name.startsWith("vllm:")));
 });
 
 test("pending telemetry is sent when the server stops, also as JSON", async (t) => {
