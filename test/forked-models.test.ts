@@ -1,15 +1,16 @@
 // Tests that a model forked from another model's version gives the same answers, and continues training as the
 // original would.
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { commandProcess } from "../src/apps/cli/testing/command-process.ts";
 import { Hone } from "../src/apps/client/hone.ts";
 import { call, serverOfFile } from "./running-server.ts";
 import { finish, model, registerModel, submitJob } from "./served-jobs.ts";
 
 const server = serverOfFile({ flags: model });
+const run = commandProcess();
 
 async function answerOf(name: string) {
   const { status, body } = await call(server(), "POST", "/v1/chat/completions", {
@@ -83,13 +84,8 @@ test("a model forked from another's version gives the same answers and continues
   assert.ok(one.matrices.equals(other.matrices), "the same job makes the same of both, byte for byte");
   assert.notDeepEqual(await answerOf("p/fork"), await answerOf("p/source:step1"));
 
-  const entry = process.env["TEST_SERVER"] ?? "dist/src/apps/cli/main.js";
-  const run = `const { main } = await import("./${entry}"); await main(process.argv.slice(1));`;
-  const words = ["models", "create", "p", "again", "--from", "p/source:step1"];
-  const { status, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", run, ...words], {
-    env: { ...process.env, HONE_URL: url, HONE_API_KEY: apiKey },
-    encoding: "utf8",
-  });
-  assert.equal(status, 0, stderr);
+  const words = ["models", "create", "p", "again", "--from", "p/source:step1", "--url", url, "--key", apiKey];
+  const { status, errors } = await run(words);
+  assert.equal(status, 0, errors);
   assert.deepEqual(await answerOf("p/again"), await answerOf("p/source:step1"));
 });

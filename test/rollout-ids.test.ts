@@ -6,7 +6,7 @@ import { call, serverOfFile } from "./running-server.ts";
 import { toolModel } from "./served-jobs.ts";
 
 const server = serverOfFile({ flags: toolModel });
-const agentCount = 16;
+const agentCount = 8;
 const fixed = "my-fixed-id";
 
 /** Calls the model with the fixed id. The id is in the header or, for agents with odd numbers, in the body. */
@@ -20,7 +20,7 @@ async function ask(model: string, agent: number, session: Session | null, turn: 
   });
 }
 
-test("16 agents with the same request id lose no call of their rollouts, also besides calls outside of rollouts", async () => {
+test("8 agents with the same request id lose no call of their rollouts, also besides calls outside of rollouts", async () => {
   const { create, detail, recorded, modelId } = await rolloutSessions(server(), "ids");
   const sessions = await Promise.all(Array.from({ length: agentCount }, () => create()));
   const outside = async (): Promise<void> => {

@@ -1,15 +1,13 @@
 // Tests rollouts with the official SDKs on a running server: agents of four APIs, with and without streaming, with
 // tools and in parallel. Compares the tokens of training data with the recorded ones.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { join } from "node:path";
 import { test } from "node:test";
 import Anthropic from "@anthropic-ai/sdk";
 import type { MessageParam } from "@anthropic-ai/sdk/resources/messages";
 import OpenAI from "openai";
 import type { ResponseInput } from "openai/resources/responses/responses";
-import { putHoneInto } from "./hone-command.ts";
-import { call, eventually, newDataFolder, serverOfFile } from "./running-server.ts";
+import { commandProcess } from "../src/apps/cli/testing/command-process.ts";
+import { call, eventually, serverOfFile } from "./running-server.ts";
 import { registerModel, toolModel } from "./served-jobs.ts";
 
 interface Session {
@@ -142,22 +140,21 @@ async function recorded(requestId: string): Promise<Tokens> {
 for (const [name, agent] of Object.entries(agents))
   for (const streams of [false, true])
     test(`links the turns of ${name}, ${streams ? "streamed" : "whole"}, without tokenizing an answer twice`, async () => {
-      for (const turns of [3, 4]) {
-        const session = await create({ task: name, group: `${name} ${streams}` });
-        await agent(session, turns, streams);
-        const { calls, sequences } = await detail(session);
-        assert.equal(calls.length, turns);
-        const tokens = await Promise.all(calls.map(({ request_id: id }) => recorded(id)));
-        assert.deepEqual(
-          sequences.map(({ answers, branch_of: of }) => [answers.length, of]),
-          [[turns, null]],
-        );
-        tokens.slice(1).forEach(({ prompt_token_ids: prompt }, index) => {
-          const before = tokens[index];
-          const sofar = [...before.prompt_token_ids, ...before.token_ids];
-          assert.deepEqual(prompt.slice(0, sofar.length), sofar);
-        });
-      }
+      const turns = streams ? 3 : 4;
+      const session = await create({ task: name, group: `${name} ${streams}` });
+      await agent(session, turns, streams);
+      const { calls, sequences } = await detail(session);
+      assert.equal(calls.length, turns);
+      const tokens = await Promise.all(calls.map(({ request_id: id }) => recorded(id)));
+      assert.deepEqual(
+        sequences.map(({ answers, branch_of: of }) => [answers.length, of]),
+        [[turns, null]],
+      );
+      tokens.slice(1).forEach(({ prompt_token_ids: prompt }, index) => {
+        const before = tokens[index];
+        const sofar = [...before.prompt_token_ids, ...before.token_ids];
+        assert.deepEqual(prompt.slice(0, sofar.length), sofar);
+      });
     });
 
 test("a job trains on exactly the tokens that the model sampled, whichever API the agent uses", async () => {
@@ -270,19 +267,14 @@ test("an agent's tool calls come back as other JSON, and still continue the samp
   );
 });
 
+const runCommand = commandProcess();
+
 /** Runs `hone rollout run` with these arguments; returns its exit status and its output. */
 async function run(...words: readonly string[]) {
   const { url, apiKey } = server();
-  const hone = join(putHoneInto(newDataFolder()), "hone");
-  const model = `p/agent`;
   await modelOf();
-  const given = ["rollout", "run", "--url", url, "--key", apiKey, "--model", model, "--json", ...words];
-  const program = spawn(hone, given, { env: { ...process.env, ANTHROPIC_API_KEY: "sk-ant" } });
-  let [out, err] = ["", ""];
-  program.stdout.setEncoding("utf8").on("data", (text: string) => void (out += text));
-  program.stderr.setEncoding("utf8").on("data", (text: string) => void (err += text));
-  const status = await new Promise((resolve) => program.once("close", resolve));
-  return { status, out, err };
+  const given = ["rollout", "run", "--url", url, "--key", apiKey, "--model", "p/agent", "--json", ...words];
+  return runCommand(given, { environment: { ANTHROPIC_API_KEY: "sk-ant" } });
 }
 
 /**
@@ -304,16 +296,16 @@ console.log("agent: " + ANTHROPIC_API_KEY);
 test("`hone rollout run` runs a command as an agent, and finishes with the printed reward", async () => {
   const script = ["--", process.execPath, "--input-type=module", "-e", agentProgram];
   const metrics = 'echo looking; echo \'{"reward": 0.5, "metrics": {"won": true}}\'';
-  const { status, out, err } = await run("--task", "t", "--reward-command", metrics, ...script);
-  assert.equal(status, 0, err);
-  const rollout = JSON.parse(out);
+  const { status, output, errors } = await run("--task", "t", "--reward-command", metrics, ...script);
+  assert.equal(status, 0, errors);
+  const rollout = JSON.parse(output);
   assert.deepEqual(
     [rollout.state, rollout.reward, rollout.metrics, rollout.call_count, rollout.task],
     ["finished", 0.5, { won: true }, 2, "t"],
   );
-  assert.match(err, /agent: undefined/);
+  assert.match(errors, /agent: undefined/);
   const byStatus = await run("--", process.execPath, "-e", "process.exit(3)");
-  assert.deepEqual([byStatus.status, JSON.parse(byStatus.out).reward], [0, 0]);
+  assert.deepEqual([byStatus.status, JSON.parse(byStatus.output).reward], [0, 0]);
 });
 
 test("`hone rollout run` cancels the rollout if the command cannot be started or gives no reward", async () => {
@@ -322,8 +314,8 @@ test("`hone rollout run` cancels the rollout if the command cannot be started or
     ["--reward-command", "echo good", "--", process.execPath, "-e", ""],
     ["--reward-file", "/nonexistent/reward", "--", process.execPath, "-e", ""],
   ]) {
-    const { status, out, err } = await run(...words);
-    assert.deepEqual([status, out], [1, ""]);
-    assert.match(err, /is cancelled/);
+    const { status, output, errors } = await run(...words);
+    assert.deepEqual([status, output], [1, ""]);
+    assert.match(errors, /is cancelled/);
   }
 });

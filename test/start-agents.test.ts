@@ -1,11 +1,10 @@
 // Tests `hone start` with programs in place of the agents. They have the agents' names, read the agents' settings, and
 // send a request to the model in them.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { putHoneInto } from "./hone-command.ts";
+import { commandProcess } from "../src/apps/cli/testing/command-process.ts";
 import { newDataFolder, serverOfFile } from "./running-server.ts";
 import { toolModel } from "./served-jobs.ts";
 
@@ -47,36 +46,32 @@ function putAgents(folder: string): string {
   return folder;
 }
 
-async function start(path: string, ...words: readonly string[]) {
+const run = commandProcess();
+
+function start(path: string, ...words: readonly string[]) {
   const { url, apiKey } = server();
-  const hone = join(putHoneInto(newDataFolder()), "hone");
-  const env = { ...process.env, PATH: path, ANTHROPIC_API_KEY: "sk-ant" };
-  const program = spawn(hone, ["start", "--url", url, "--key", apiKey, ...words], { env });
-  let [out, err] = ["", ""];
-  program.stdout.setEncoding("utf8").on("data", (text: string) => void (out += text));
-  program.stderr.setEncoding("utf8").on("data", (text: string) => void (err += text));
-  const status = await new Promise((resolve) => program.once("close", resolve));
-  return { status, out, err };
+  const environment = { PATH: path, ANTHROPIC_API_KEY: "sk-ant" };
+  return run(["start", "--url", url, "--key", apiKey, ...words], { environment });
 }
 
 for (const agent of ["claude", "codex", "opencode"] as const) {
   test(`\`hone start ${agent}\` gives the agent the address, the key and the model, and returns its status`, async () => {
     const path = putAgents(newDataFolder());
-    const { status, out, err } = await start(path, agent, "--model", "hone-tiny", "--", "-p", "Hi");
-    assert.equal(status, 7, err);
-    const { key, ...answer } = JSON.parse(out);
+    const { status, output, errors } = await start(path, agent, "--model", "hone-tiny", "--", "-p", "Hi");
+    assert.equal(status, 7, errors);
+    const { key, ...answer } = JSON.parse(output);
     assert.deepEqual(answer, { status: 200, model: "hone-tiny", last: "Hi" });
     // Must not be set, because Claude Code would prefer an Anthropic key.
     if (agent === "claude") assert.equal(key, undefined);
-    assert.match(err, /uses hone-tiny \(context \d+\)/);
+    assert.match(errors, /uses hone-tiny \(context \d+\)/);
   });
 }
 
 test("`hone start` names the models of the server, and how to install a missing agent", async () => {
   const unknown = await start("/nonexistent", "claude", "--model", "no-such-model");
-  assert.deepEqual([unknown.status, unknown.out], [1, ""]);
-  assert.match(unknown.err, /no model "no-such-model".*hone-tiny/s);
+  assert.deepEqual([unknown.status, unknown.output], [1, ""]);
+  assert.match(unknown.errors, /no model "no-such-model".*hone-tiny/s);
   const missing = await start("/nonexistent", "codex", "--model", "hone-tiny");
   assert.equal(missing.status, 1);
-  assert.match(missing.err, /codex was not found.*npm install --global @openai\/codex/s);
+  assert.match(missing.errors, /codex was not found.*npm install --global @openai\/codex/s);
 });

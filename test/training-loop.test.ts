@@ -9,43 +9,45 @@ import { judge } from "../src/apps/client/judging/judge.ts";
 import type { RecordedTrajectory } from "../src/apps/client/recording/recorded-trajectory.ts";
 import { train } from "../src/apps/client/training/train.ts";
 import type { TrainOptions } from "../src/apps/client/training/train-options.ts";
-import { serverOfFile } from "./running-server.ts";
 import { inProof } from "../src/base/domain/testing/search.ts";
+import { serverOfFile } from "./running-server.ts";
+import { toolModel } from "./served-jobs.ts";
 
 let hone: Hone;
 let environment: NodeJS.ProcessEnv;
 serverOfFile({
+  flags: toolModel,
   onStart: ({ url, apiKey }) => {
     environment = { ...process.env, HONE_BASE_URL: url, HONE_API_KEY: apiKey ?? "" };
     hone = new Hone({ baseUrl: url, apiKey });
   },
 });
 
-const words = ['"yes", "no"', '"no", "maybe"', '"maybe", "yes"', '"yes", "no", "maybe"'];
-const rewards: Readonly<Record<string, number>> = { yes: 0.5, no: 0.75, maybe: 1 };
+const tasks = ["red", "green"];
 
-async function answer(of: string, { openai, model }: RecordedTrajectory): Promise<string> {
-  const content = `respond with exactly one of ${of}`;
+async function answer(content: string, { openai, model }: RecordedTrajectory): Promise<string> {
   const { choices } = await openai.chat.completions.create({
     model,
     messages: [{ role: "user", content }],
     max_completion_tokens: 5,
   });
-  return (choices[0]?.message.content ?? "").toLowerCase().replaceAll(/[^a-z]/g, "");
+  return choices[0]?.message.content ?? "";
 }
 
+/** The model's weights are random, so the reward is for any letter that some answers have and others lack. */
+const rewardOf = (text: string): number => text.split("e").length / 10;
+
 const options = {
-  tasks: words,
-  rollout: async (task: string, trajectory: RecordedTrajectory) =>
-    rewards[await answer(task, trajectory)] ?? 0,
+  tasks,
+  rollout: async (task: string, trajectory: RecordedTrajectory) => rewardOf(await answer(task, trajectory)),
   groupSize: 4,
   request: { temperature: 1.2 },
   config: { learning_rate: 2e-4 },
 } satisfies TrainOptions<string>;
 
 test("rounds make versions and pin the best one, and a later call continues after them", async () => {
-  const model = await hone.model("loop/rounds", { base: "hone-tiny" });
-  const validation = { tasks: words, request: { temperature: 0 } };
+  const model = await hone.model("loop/rounds", { base: "tiny" });
+  const validation = { tasks, request: { temperature: 0 } };
   const first = await train(model, { ...options, rounds: 2, validation });
   assert.deepEqual(
     first.rounds.map(({ round, step, newStep, rollouts, failures }) => ({
@@ -56,8 +58,8 @@ test("rounds make versions and pin the best one, and a later call continues afte
       failures,
     })),
     [
-      { round: 0, step: 0, newStep: 1, rollouts: 16, failures: 0 },
-      { round: 1, step: 1, newStep: 2, rollouts: 16, failures: 0 },
+      { round: 0, step: 0, newStep: 1, rollouts: 8, failures: 0 },
+      { round: 1, step: 1, newStep: 2, rollouts: 8, failures: 0 },
     ],
   );
   const [round] = first.rounds;
@@ -85,8 +87,8 @@ test("rounds make versions and pin the best one, and a later call continues afte
 test("a run with the same seed samples the same answers, and resumes after a stop", inProof, async () => {
   const reasons = new Error("enough");
   const [one, other] = await Promise.all([
-    hone.model("loop/straight", { base: "hone-tiny" }),
-    hone.model("loop/stopped", { base: "hone-tiny" }),
+    hone.model("loop/straight", { base: "tiny" }),
+    hone.model("loop/stopped", { base: "tiny" }),
   ]);
   /** Returns options with which a round's rollouts append their answers to `answers`, with task and seed. */
   const noting = (answers: string[]): typeof options => ({
@@ -94,7 +96,7 @@ test("a run with the same seed samples the same answers, and resumes after a sto
     rollout: async (task, trajectory) => {
       const text = await answer(task, trajectory);
       answers.push(`${task} ${trajectory.seed}: ${text}`);
-      return rewards[text] ?? 0;
+      return rewardOf(text);
     },
   });
   const [straight, stopped]: [string[], string[]] = [[], []];
@@ -110,17 +112,17 @@ test("a run with the same seed samples the same answers, and resumes after a sto
   });
   await assert.rejects(stopping, reasons);
   assert.deepEqual(stopped.toSorted(), straight.toSorted());
-  assert.equal(new Set(stopped).size, 16);
+  assert.equal(new Set(stopped).size, 8);
   const rest = await train(other, { ...noting(stopped), rounds: 2 });
   assert.deepEqual(
     rest.rounds.map(({ round, step, newStep }) => [round, step, newStep]),
     [[1, 1, 2]],
   );
-  assert.equal(stopped.length, 32, "no round is sampled twice");
+  assert.equal(stopped.length, 16, "no round is sampled twice");
 });
 
 test("a model on the server judges all rollouts of a task together", async () => {
-  const model = await hone.model("loop/judged", { base: "hone-tiny" });
+  const model = await hone.model("loop/judged", { base: "tiny" });
   const { rounds } = await train(model, {
     ...options,
     rounds: 1,
@@ -128,33 +130,20 @@ test("a model on the server judges all rollouts of a task together", async () =>
       await answer(task, trajectory);
       return { metrics: { asked: true } };
     },
-    judge: judge({ model: "hone-tiny", rubric: "Says maybe.", mode: "score", request: { temperature: 1 } }),
+    judge: judge({ model: "hone-tiny", rubric: "Says maybe.", mode: "score", request: { temperature: 2 } }),
   });
   const [round] = rounds;
-  assert.deepEqual([round?.rollouts, round?.failures], [16, 0]);
+  assert.deepEqual([round?.rollouts, round?.failures], [8, 0]);
   assert.ok((round?.rewardMin ?? -1) >= 0 && (round?.rewardMax ?? 2) <= 1 && (round?.spread ?? 0) > 0);
   assert.equal(round?.metrics["train/asked"], 1);
 });
 
-/** Returns the output of a program that calls `train` without a terminal. */
-async function written(program: string): Promise<{ readonly code: unknown; readonly text: string }> {
-  const client = new URL("../src/apps/client/index.js", import.meta.url);
-  const source = `import { Hone, train } from ${JSON.stringify(client.href)};
-    const model = await new Hone().model("loop/piped", { base: "hone-tiny" });
-    ${program}`;
-  const child = spawn(process.execPath, ["--input-type=module", "--eval", source], {
-    env: environment,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let text = "";
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", (piece) => (text += String(piece)));
-  const [code] = await once(child, "close");
-  return { code, text };
-}
-
 test("without a terminal, each round prints a line with warnings and failures, and the run reports how it ended", async () => {
-  const program = `let count = 0;
-    await train(model, {
+  const client = new URL("../src/apps/client/index.js", import.meta.url);
+  const program = `import { Hone, train } from ${JSON.stringify(client.href)};
+    const model = await new Hone().model("loop/piped", { base: "tiny" });
+    let count = 0;
+    const options = {
       tasks: ["a", "b"],
       groupSize: 4,
       rounds: 2,
@@ -165,10 +154,20 @@ test("without a terminal, each round prints a line with warnings and failures, a
         await chat({ messages: [{ role: "user", content: task }], max_completion_tokens: 3 });
         return own % 2;
       },
-    });`;
-  const first = await written(program);
-  assert.equal(first.code, 0, first.text);
-  const lines = first.text.trim().split("\n");
+    };
+    await train(model, options);
+    console.error("again");
+    await train(model, options);`;
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", program], {
+    env: environment,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let text = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (piece) => (text += String(piece)));
+  const [code] = await once(child, "close");
+  assert.equal(code, 0, text);
+  const [first = "", again = ""] = text.split("\nagain\n");
+  const lines = first.trim().split("\n");
   assert.match(lines[0] ?? "", /^trains \S+\/loop\/piped from version 0, 2 rounds$/);
   for (const round of [0, 1]) {
     const at = lines.findIndex((line) => line.startsWith(`round  ${round}  `));
@@ -183,12 +182,7 @@ test("without a terminal, each round prints a line with warnings and failures, a
     );
   }
   assert.match(lines.at(-1) ?? "", /^(Learned|Little was learned|It got worse) in 2 rounds: mean reward 0\./);
-  assert.ok(!first.text.includes("\u001b") && !first.text.includes("\r"));
-  const again = await written(program);
-  assert.equal(again.code, 0, again.text);
-  assert.match(
-    again.text,
-    /^Nothing was done: all 2 rounds of this run were done before, .* Ask for more rounds/,
-  );
-  assert.equal(again.text.trim().split("\n").length, 1);
+  assert.ok(!text.includes("\u001b") && !text.includes("\r"));
+  assert.match(again, /^Nothing was done: all 2 rounds of this run were done before, .* Ask for more rounds/);
+  assert.equal(again.trim().split("\n").length, 1);
 });
