@@ -93,7 +93,7 @@ async function sendAll(
   for (const [route, attempts] of Object.entries(attemptsWith(none, sender.own))) {
     const indexes = [...attempts.keys()];
     const asHead = new Set(route.startsWith("GET ") ? searchedOf(indexes, 1, `HEAD ${route}`) : []);
-    for (const index of searchedOf(indexes, 3, route))
+    for (const index of searchedOf(indexes, 2, route))
       for (const isHead of asHead.has(index) ? [true, false] : [false]) {
         const answers: Answer[] = [];
         for (const { things, table } of tables) {

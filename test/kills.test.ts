@@ -8,7 +8,7 @@ import { inProof, searchCount, searchSeed } from "../src/base/domain/testing/sea
 
 test(
   "under random kills and faults, no acknowledged data is lost or duplicated, no job fails, no file is left over, and every version equals that of an undisturbed run",
-  { timeout: searchCount(300_000) },
+  { ...inProof, timeout: searchCount(300_000) },
   async () => {
     const { acknowledged, comparedCount, ...report } = await killAtRandom({
       seed: searchSeed,

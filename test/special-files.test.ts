@@ -6,15 +6,17 @@ import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { commandProcess } from "../src/apps/cli/testing/command-process.ts";
 import { searchedOf } from "../src/base/domain/testing/search.ts";
 import { putHoneInto } from "./hone-command.ts";
 
-const options = { skip: process.platform === "win32" ? "Windows has no FIFOs" : false };
+const options = { skip: process.platform === "win32" ? "Windows has no FIFOs" : false, timeout: 600_000 };
 const base = "test/fixtures/goldens/models/qwen3";
 const adapter = "test/fixtures/goldens/training/adapter";
 const scratch = mkdtempSync(join(tmpdir(), "hone-special-"));
 after(() => rmSync(scratch, { recursive: true }));
 const hone = join(putHoneInto(join(scratch, "bin")), "hone");
+const run = commandProcess();
 
 /** Replaces a file by a named pipe. */
 function pipeAt(path: string): string {
@@ -36,8 +38,16 @@ function newData(): string {
 }
 
 /** Runs a command, and checks that it refuses the pipe. */
-function check(words: readonly string[], pipe: string, environment: NodeJS.ProcessEnv = {}): void {
-  const { status, signal, stdout, stderr } = spawnSync(hone, words, {
+async function check(words: readonly string[], pipe: string, environment = {}): Promise<void> {
+  const { status, output, errors } = await run(words, {
+    environment: { HONE_BUILT_IN_MODEL: "off", ...environment },
+  });
+  checkRefusal(pipe, status, `${words.join(" ")}: ${output}${errors}`);
+}
+
+/** Runs a server, and checks that it exits because of the pipe. */
+function checkServer(words: readonly string[], pipe: string, environment: NodeJS.ProcessEnv = {}): void {
+  const { status, signal, stdout, stderr } = spawnSync(hone, ["serve", "--port", "0", ...words], {
     encoding: "utf8",
     env: { ...process.env, HONE_BUILT_IN_MODEL: "off", ...environment },
     timeout: 120_000,
@@ -45,26 +55,30 @@ function check(words: readonly string[], pipe: string, environment: NodeJS.Proce
   });
   const said = `${words.join(" ")}: ${stdout}${stderr}`;
   assert.equal(signal, null, said);
+  checkRefusal(pipe, status, said);
+}
+
+function checkRefusal(pipe: string, status: number | null, said: string): void {
   assert.notEqual(status, 0, said);
   assert.match(said, new RegExp(`${pipe}\\S* is a named pipe, where a plain file should be`));
 }
 
-test("commands that read models and adapters name the pipe", options, () => {
+test("commands that read models and adapters name the pipe", options, async () => {
   const gguf = pipeAt(join(scratch, "pipe.gguf"));
   const data = newData();
   const ofModel = ["model.safetensors", "config.json", "tokenizer.json", "chat_template.jinja"];
   for (const name of searchedOf(ofModel, 1)) {
     const folder = withPipe(base, name);
-    check(["models", "add", folder, "--name", "m", "--data", data], name);
-    check(["models", "check", folder, "--data", data], name);
+    await check(["models", "add", folder, "--name", "m", "--data", data], name);
+    await check(["models", "check", folder, "--data", data], name);
   }
-  check(["models", "add", gguf, "--data", data], "pipe.gguf");
-  check(["models", "check", gguf, "--data", data], "pipe.gguf");
+  await check(["models", "add", gguf, "--data", data], "pipe.gguf");
+  await check(["models", "check", gguf, "--data", data], "pipe.gguf");
   // Nothing listens at this address. The commands check the files before they send anything.
   const nowhere = { HONE_URL: "http://127.0.0.1:1", HONE_API_KEY: "hone-nowhere" };
   for (const name of ["adapter_config.json", "adapter_model.safetensors"])
-    check(["models", "import", withPipe(adapter, name), "--name", "p/m"], name, nowhere);
-  check(["models", "list", "--data", dataWithPipe("admin-key")], "admin-key");
+    await check(["models", "import", withPipe(adapter, name), "--name", "p/m"], name, nowhere);
+  await check(["models", "list", "--data", dataWithPipe("admin-key")], "admin-key");
 });
 
 function dataWithPipe(name: string): string {
@@ -134,7 +148,7 @@ test(
     ];
     for (const { file, flags, inData = false, environment } of searchedOf(servers, 4, "pipes")) {
       const data = inData ? dataWithPipe(file) : newData();
-      check(["serve", "--port", "0", "--data", data, ...flags()], file, environment);
+      checkServer(["--data", data, ...flags()], file, environment);
     }
   },
 );

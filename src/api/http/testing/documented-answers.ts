@@ -16,7 +16,8 @@ export interface Answer {
 }
 
 const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
-const compiled = new Map<object, ValidateFunction>();
+/** Compiled schemas, by the schema and by its JSON text, because many routes have equal schemas. */
+const compiled = new Map<object | string, ValidateFunction>();
 
 /**
  * Checks an answer against the API's document.
@@ -99,8 +100,9 @@ function valuesIn(mediaType: string, body: string): readonly unknown[] {
 function validator(schema: object): ValidateFunction {
   const known = compiled.get(schema);
   if (known !== undefined) return known;
-  const validate = ajv.compile(closed(schema) as object);
-  compiled.set(schema, validate);
+  const text = JSON.stringify(schema);
+  const validate = compiled.get(text) ?? ajv.compile(closed(schema) as object);
+  compiled.set(schema, validate).set(text, validate);
   return validate;
 }
 
