@@ -180,23 +180,21 @@ test("a continued job renders tools in prompts as it did when it began", async (
   assert.deepEqual((await bench.run(1, { pins })).steps, steps);
 });
 
-test("a job over a quantized base computes its own old log-probabilities until its end", async (t) => {
-  const bench = new Bench(t);
-  const quantized = bench.newRunner({ precisions: new Map([["tiny", "int8"]]) });
+test("a job over a quantized base computes its own old log-probabilities until its end", async () => {
+  const quantized = shared.newRunner({ precisions: new Map([["tiny", "int8"]]) });
   const { pins } = await assignmentOf(quantized, 1, {});
   assert.equal(pins.settings["servedPrecision"], "int8");
-  const { steps } = await bench.run(1, {}, { runner: quantized });
-  assert.deepEqual((await bench.run(1, { precalculateLogprobs: true })).steps, steps);
-  assert.deepEqual((await bench.run(1, { pins })).steps, steps);
-  assert.notDeepEqual((await bench.run(1)).steps, steps);
+  const { steps } = await shared.run(1, {}, { runner: quantized });
+  assert.deepEqual((await shared.run(1, { precalculateLogprobs: true })).steps, steps);
+  assert.deepEqual((await shared.run(1, { pins })).steps, steps);
+  assert.notDeepEqual((await shared.run(1)).steps, steps);
 });
 
-test("one process runs jobs with different settings in turn", async (t) => {
-  const bench = new Bench(t);
-  await bench.run(1);
+test("one process runs jobs with different settings in turn", async () => {
+  await shared.run(1);
   const pins = { settings: { ...pinnedSettings(settings), batchTokens: 2048 } };
-  assert.equal((await bench.run(1, { pins })).steps.length, 1);
-  assert.equal(bench.runner.processIds().length, 1);
+  assert.equal((await shared.run(1, { pins })).steps.length, 1);
+  assert.equal(shared.runner.processIds().length, 1);
 });
 
 test("an idle process may be silent for longer than one that trains", async (t) => {

@@ -74,6 +74,8 @@ export interface ChildJobRunnerOptions {
   readonly version: string;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Module that the processes run; `child-main` if absent. */
+  readonly module?: URL;
 }
 
 /**
@@ -330,7 +332,7 @@ class ProcessJobRunner implements ChildJobRunner {
       if (isDeepStrictEqual(idle.loaded, load)) return idle;
       await idle.end();
     }
-    const training = new TrainingProcess(this.#options.clock);
+    const training = new TrainingProcess(this.#options.clock, this.#options.module);
     await training.start(load, { signal });
     return training;
   }

@@ -11,8 +11,12 @@ import type { RunRequest, TrainingEvent, TrainingLoad, TrainingProtocol } from "
 /** Maximum time in milliseconds that an idle process, which has no work to finish, may take to end. */
 const stopDeadlineMs = 2000;
 
+/** Module that a training process runs. */
+const trainingModule = new URL("./child-main.js", import.meta.url);
+
 export class TrainingProcess {
   readonly #clock: Clock;
+  readonly #module: URL;
   #child: Child<TrainingProtocol> | null = null;
   #loaded: TrainingLoad | null = null;
   /** Called with each event of the running job. */
@@ -23,8 +27,9 @@ export class TrainingProcess {
   #idling = new AbortController();
   #isEnding = false;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, module = trainingModule) {
     this.#clock = clock;
+    this.#module = module;
   }
 
   /** The operating system's process id; null before the process starts and after it has ended. */
@@ -56,7 +61,7 @@ export class TrainingProcess {
     try {
       this.#child = await startChild<TrainingProtocol>(
         {
-          module: new URL("./child-main.js", import.meta.url),
+          module: this.#module,
           name: "training process",
           load,
           clock: this.#clock,

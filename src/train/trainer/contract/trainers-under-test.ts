@@ -13,6 +13,7 @@ import type { LoraAdapter } from "../../../inference/architectures/lora.ts";
 import { readLoraAdapter } from "../../../inference/architectures/peft-folder.ts";
 import { weightsInMemory } from "../../../inference/architectures/testing/weights-in-memory.ts";
 import { reinforcementLearningAdamW } from "../adamw.ts";
+import { ComputeThreads } from "../embedded/compute-threads.ts";
 import { EmbeddedTrainers, type EmbeddedTrainerOptions } from "../embedded/embedded-trainer.ts";
 import type { Loss, OptimizerStep, Trainer, TrainerCall, TrainerProvider, TrainerStart } from "../trainer.ts";
 import { tinyBatch, tinyConfig, tinyLora, tinyWeights } from "./tiny-model.ts";
@@ -23,6 +24,19 @@ import { tinyBatch, tinyConfig, tinyLora, tinyWeights } from "./tiny-model.ts";
  */
 export type MakeTrainers = (dataFolder: string, context: TestContext) => TrainerProvider;
 
+/** Programs of the tiny model, which trainers with one thread share: loading programs takes longer than most tests. */
+const tinyPrograms = new ComputeThreads({
+  config: tinyConfig,
+  weights: weightsInMemory(tinyConfig, tinyWeights),
+  threads: 1,
+});
+
+class TinyTrainers extends EmbeddedTrainers {
+  override readonly threads = tinyPrograms;
+
+  override async close(): Promise<void> {}
+}
+
 /**
  * Returns embedded trainers for the contract's tiny model. By default they use one thread and compute shared prefixes
  * once.
@@ -32,7 +46,8 @@ export function tinyTrainers({
   ...options
 }: Pick<EmbeddedTrainerOptions, "microbatchTokens"> &
   Partial<EmbeddedTrainerOptions> & { readonly dataFolder: string }): EmbeddedTrainers {
-  return new EmbeddedTrainers({
+  const Trainers = options.threads === undefined ? TinyTrainers : EmbeddedTrainers;
+  return new Trainers({
     config: tinyConfig,
     weights: weightsInMemory(tinyConfig, tinyWeights),
     lora: { ...tinyLora, targets: projectionNames },

@@ -64,7 +64,7 @@ function goldenBatch({ advantages, weights }: GoldenCase): readonly TrainingSequ
 async function precalculated(batch: readonly TrainingSequence[]): Promise<readonly TrainingSequence[]> {
   const microbatch = layoutOf({ kind: "list", groups: ungrouped(batch) });
   const graph = buildLogprobGraph(config, { adapter, layout: "list" });
-  const session = await createSession(graph, { weights, threads: 1 });
+  const session = await createSession(graph, { weights, threads: 1, optimizesProgram: false });
   const outputs = await session.run({ ...tokenFeeds(microbatch, config), ...adapterFeeds });
   const values = float32Data(outputs["logprobs"]).values();
   await session.release();
@@ -129,7 +129,7 @@ async function check(
   const microbatch = layoutOf(packOf(batch, layout));
   const hasDistinctPlaces = arePlacesDistinct(microbatch);
   const graph = buildGradientGraph(config, { adapter, layout, hasDistinctPlaces, loss });
-  const session = await createSession(graph, { weights, threads: 1 });
+  const session = await createSession(graph, { weights, threads: 1, optimizesProgram: false });
   const losses = flatLosses(goldenCase, batch, microbatch);
   const feeds = {
     ...tokenFeeds(microbatch, config),
@@ -249,7 +249,7 @@ async function checkInParts(name: string, computed: Computed): Promise<void> {
 const waysInParts: readonly Computed[] = [1, 60, 80, 130, 200].flatMap((microbatchTokens) =>
   [false, true].map((sharesPrefixes) => ({ microbatchTokens, sharesPrefixes })),
 );
-for (const [name, { config: caseConfig }] of searchedOf(Object.entries(golden.cases), 14))
+for (const [name, { config: caseConfig }] of searchedOf(Object.entries(golden.cases), 9))
   for (const way of searchedOf(["list", "prefixed", "parts"] as const, 1, name))
     test(`agrees with the reference case ${name}, computed as ${way}`, async () => {
       if (way !== "parts") return await check(name, goldenConfig(caseConfig), way);
@@ -258,7 +258,7 @@ for (const [name, { config: caseConfig }] of searchedOf(Object.entries(golden.ca
 
 test("the microbatch size does not change the result, for a token loss and for a sequence loss", async () => {
   for (const name of ["default", "ppo-sequence"])
-    for (const computed of searchedOf(waysInParts, 3, name)) await checkInParts(name, computed);
+    for (const computed of searchedOf(waysInParts, 2, name)) await checkInParts(name, computed);
 });
 
 async function checkFiveSteps(computed: Computed): Promise<void> {

@@ -58,7 +58,7 @@ const targetsOf: Readonly<Record<string, readonly ProjectionName[]>> = {
 
 const names = readdirSync(`${goldens}/lora-gradients`).map((file) => basename(file, ".safetensors"));
 
-for (const name of searchedOf(names, 9)) {
+for (const name of searchedOf(names, 6)) {
   test(`${name}: gradients and optimizer steps agree with PyTorch`, async () => {
     const folder = `${goldens}/models/${name}`;
     const lora = { ...shape, targets: targetsOf[name] ?? projectionNames };
@@ -88,7 +88,7 @@ for (const name of searchedOf(names, 9)) {
     const named = [...learned.keys()].map((key, index) => [`gradient ${key}`, slopes[index]]);
     const graph = builder.build({ logprobs: logprobs_N, ...Object.fromEntries(named) });
     const weights = readModelWeights(folder, config, { cacheFolder: null });
-    const session = await createSession(graph, { weights, threads: 1 });
+    const session = await createSession(graph, { weights, threads: 1, optimizesProgram: false });
     const count = ids.length - 1;
     const compute = () =>
       session.run({

@@ -75,7 +75,7 @@ test("keeps whole records of a file truncated anywhere, and writes the rest agai
   writeAll(path);
   const whole = readFileSync(path);
   const counts = new Set<number>();
-  for (let length = 0; length < whole.length; length++) {
+  for (let length = 0; length < whole.length; length += 3) {
     truncateSync(path, length);
     counts.add(writeAll(path));
     assert.ok(readFileSync(path).equals(whole), `cut to ${length} of ${whole.length} bytes`);
@@ -88,7 +88,7 @@ test("a flipped byte ends the file before its record", (t) => {
   const path = fileFor(t);
   writeAll(path);
   const whole = readFileSync(path);
-  for (let at = 0; at < whole.length; at += 7) {
+  for (let at = 0; at < whole.length; at += 17) {
     const flipped = Buffer.from(whole);
     flipped[at] ^= 1 << random.index(8);
     writeFileSync(path, flipped);

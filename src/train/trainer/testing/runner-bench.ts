@@ -3,8 +3,9 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { after } from "node:test";
+import { pathToFileURL } from "node:url";
 import { dataFolderAt } from "../../../store/artifacts/testing/data-folder.ts";
 import { foldedLine } from "../../../base/domain/text/folded-lines.ts";
 import { goldenGroups } from "../../../../test/golden-trajectories.ts";
@@ -21,6 +22,12 @@ import { trainingSettings } from "../settings.ts";
 import { type SeenEvents, silentReport } from "./silent-report.ts";
 
 export const settings = trainingSettings.with({ batchTokens: 80, memoryBytes: 8e9, idleMs: 30_000 });
+
+/** Bundled module of a training process, which loads in a third of the time; absent if the bundle may be outdated. */
+const module =
+  process.env["TEST_SERVER"] === undefined
+    ? undefined
+    : pathToFileURL(join(dirname(process.env["TEST_SERVER"]), "child-main.cjs"));
 
 export const baseFolder = "test/fixtures/small-model";
 
@@ -79,6 +86,7 @@ export class Bench {
       version: "1.2.3",
       clock: systemClock,
       logger: silentLogger,
+      ...(module && { module }),
       ...options,
     });
     this.#runners.push(runner);
