@@ -91,9 +91,15 @@ async function attend(
   return float32Data(outputs["attention"]);
 }
 
+/** Random numbers that were already drawn, by name and length. */
+const drawn = new Map<string, Float32Array>();
+
 function noise(name: string, length: number): Float32Array {
+  const key = `${name} ${length}`;
   const random = seededRandom("attention", name);
-  return Float32Array.from({ length }, () => 4 * random.uniform() - 2);
+  const numbers = drawn.get(key) ?? Float32Array.from({ length }, () => 4 * random.uniform() - 2);
+  drawn.set(key, numbers);
+  return numbers;
 }
 
 function repeated(count: number, data: Float32Array): Float32Array {

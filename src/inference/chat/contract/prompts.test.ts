@@ -16,6 +16,6 @@ const threadsOf = async (folder: string): Promise<PromptThreads> => {
   started.set(folder, threads);
   return threads;
 };
-checkPrompts("prompt threads", threadsOf, searchedOf(recordedModels, 8));
+checkPrompts("prompt threads", threadsOf, searchedOf(recordedModels, 4));
 
 checkPrompts("direct prompts", directPrompts);

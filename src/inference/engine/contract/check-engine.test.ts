@@ -32,7 +32,7 @@ const embedded = (folder: string, waitingCountMax: number): LocalEngine =>
   embeddedEngine({ folder, cacheFolder, waitingCountMax });
 
 checkEngine(embeddedUnderTest(cacheFolder));
-for (const under of rounded) checkEngine(under, 4);
+for (const under of rounded) checkEngine(under, 3);
 
 const naive = {
   name: "naive engine",
@@ -42,7 +42,7 @@ const naive = {
     make: () => new NaiveEngine({ modelFolder: emptyFolder, vocabulary, waitingCountMax: 1 }),
   },
 } as const satisfies EngineUnderTest;
-checkEngine(naive, 3);
+checkEngine(naive, 2);
 
 const onDemand = (folder: string, waitingCountMax: number): OnDemandEngine =>
   new OnDemandEngine({
@@ -65,7 +65,7 @@ checkEngine(
     make: ({ waitingCountMax }) => onDemand(modelFolder, waitingCountMax),
     failing: { code: "not_found", make: () => onDemand(emptyFolder, 1) },
   },
-  3,
+  2,
 );
 
 for (const [name, features] of [
@@ -95,5 +95,5 @@ for (const [name, features] of [
     make: ({ waitingCountMax }) => make(waitingCountMax, false),
     failing: { code: "unavailable", make: () => make(1, true) },
   };
-  checkEngine(under, features.length === 0 ? 3 : 8);
+  checkEngine(under, features.length === 0 ? 2 : 6);
 }

@@ -96,7 +96,7 @@ async function checkModel(
 ): Promise<void> {
   const read = { cacheFolder: null, quantization, kernels: await integerKernels(null) };
   const { sources, forms } = readQuantizedWeights(folder, config, read);
-  for (const threads of [1, 2]) {
+  for (const threads of searchedOf([1, 2], 1, name)) {
     const options = { config, weights: sources, forms, threads, adapterCountMax: 1 };
     const runner = await createGraphRunner(options);
     for (const adapter of [null, randomAdapter(config, 4), randomAdapter(config, 20)])

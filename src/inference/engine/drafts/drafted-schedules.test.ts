@@ -5,7 +5,7 @@ import { test } from "node:test";
 import type { GeneratedToken, GenerationRequest } from "../../../base/domain/generation.ts";
 import type { Quantization } from "../../../base/domain/model.ts";
 import { seededRandom, type Random } from "../../../base/domain/random.ts";
-import { searchSeeds } from "../../../base/domain/testing/search.ts";
+import { searchedOf, searchSeeds } from "../../../base/domain/testing/search.ts";
 import { choice, regex } from "../../../lib/constraints/grammar/testing/make-constraints.ts";
 import { buildTokenTrie } from "../../../lib/constraints/grammar/trie/token-trie.ts";
 import { readModelConfig } from "../../architectures/config/read-config.ts";
@@ -150,10 +150,10 @@ test("answers are the same with drafts, over a model whose scores depend on ever
   );
   const other = { id: "adapter", folder: "" };
   for (const hasStates of [false, true])
-    await checkSchedules({ runner: new FakeRunner({ hasStates }), bytes, adapters: [null, null, other] }, 10);
+    await checkSchedules({ runner: new FakeRunner({ hasStates }), bytes, adapters: [null, null, other] }, 4);
 });
 
-for (const [name, quantization, threads] of [
+const cases = [
   ["qwen3", "off", 1],
   ["qwen3", "off", 2],
   ["qwen3", "8", 2],
@@ -163,7 +163,9 @@ for (const [name, quantization, threads] of [
   ["qwen3.5", "off", 2],
   ["granite4-hybrid", "8", 1],
   ["nemotron-h", "off", 2],
-] as const satisfies readonly (readonly [string, Quantization, number])[]) {
+] as const satisfies readonly (readonly [string, Quantization, number])[];
+
+for (const [name, quantization, threads] of searchedOf(cases, 3)) {
   test(`${name}, ${quantization}, ${threads} threads: answers are the same with drafts`, async () => {
     const folder = `test/fixtures/goldens/models/${name}`;
     const config = readModelConfig(folder);

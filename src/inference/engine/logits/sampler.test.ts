@@ -87,7 +87,7 @@ test("draws the token of the definitions for any combination of parameters", () 
   const sizes = [33, 64, 80, 300, 1500];
   const samplers = sizes.map((size) => new Sampler(size));
   let nothingCount = 0;
-  for (const seed of searchSeeds(400)) {
+  for (const seed of searchSeeds(150)) {
     const random = seededRandom("combined", seed);
     const which = seed % 25 === 0 ? 4 : seed % 4;
     const size = sizes[which];
@@ -111,7 +111,7 @@ test("draws the token of the definitions for any combination of parameters", () 
     }
     assert.deepEqual(logits_V, before);
   }
-  assert.ok(nothingCount > searchCount(12), `${nothingCount} times nothing was allowed`);
+  assert.ok(nothingCount > searchCount(4), `${nothingCount} times nothing was allowed`);
 });
 
 /**
@@ -126,7 +126,7 @@ function checkCounts(
   const sampler = new Sampler(logits_V.length);
   const random = seededRandom("draws", JSON.stringify(request.sampling));
   const input = drawInputOf(request, { random, answer });
-  const drawCount = searchCount(25_000);
+  const drawCount = searchCount(10_000);
   const counts = new Float64Array(logits_V.length);
   for (let draw = 0; draw < drawCount; draw++) counts[drawn(sampler, logits_V, input).id] += 1;
   const context = JSON.stringify(request.sampling);

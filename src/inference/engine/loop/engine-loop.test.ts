@@ -69,7 +69,7 @@ const randomRequest = (seed: number): GenerationRequest => {
 };
 
 test("each request in a mixed crowd gets the tokens that it would get without company", async () => {
-  for (const seed of searchSeeds(5)) {
+  for (const seed of searchSeeds(2)) {
     await check(Array.from({ length: 12 }, (_, index) => randomRequest(100 * seed + index)));
   }
 });

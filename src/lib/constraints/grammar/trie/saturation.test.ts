@@ -63,7 +63,7 @@ function checkAlike(automaton: Automaton, one: number, other: number, length: nu
 test("removes a pattern's length limit only where no token can reach it", () => {
   const random = seededRandom(searchSeed, "bounded");
   let changedCount = 0;
-  for (let turn = 0; turn < searchCount(200); turn++) {
+  for (let turn = 0; turn < searchCount(100); turn++) {
     const { expressions, automaton } = compilation();
     const any = expressions.bytes(bytesOf(Array.from(letters, (letter) => letter.charCodeAt(0))));
     const min = random.index(3);
@@ -81,13 +81,13 @@ test("removes a pattern's length limit only where no token can reach it", () => 
         live.find((next) => next !== deadState && random.index(2) === 0) ?? live[random.index(live.length)];
     }
   }
-  assert.ok(changedCount > searchCount(80), `${changedCount} states were saturated`);
+  assert.ok(changedCount > searchCount(40), `${changedCount} states were saturated`);
 });
 
 test("removes a length limit next to a complement where an accepting state is always near", () => {
   const random = seededRandom(searchSeed, "unbounded");
   let [changedCount, refusedCount] = [0, 0];
-  for (let turn = 0; turn < searchCount(200); turn++) {
+  for (let turn = 0; turn < searchCount(100); turn++) {
     try {
       changedCount += isLeftOut(random) ? 1 : 0;
     } catch (error) {
@@ -96,7 +96,7 @@ test("removes a length limit next to a complement where an accepting state is al
       refusedCount += 1;
     }
   }
-  assert.ok(changedCount > searchCount(1), `${changedCount} states were saturated`);
+  assert.ok(changedCount > 0, `${changedCount} states were saturated`);
   assert.ok(refusedCount < searchCount(10), `${refusedCount} were refused`);
 });
 
