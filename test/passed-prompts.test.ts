@@ -2,13 +2,18 @@
 // both. An answer must equal, bit for bit, the answer of the second server without the first. Failures on the way must
 // be reported.
 import assert from "node:assert/strict";
-import { cpSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
 import { createProxy } from "../examples/prefill-decode-proxy.ts";
-import { searchedOf } from "../src/base/domain/testing/search.ts";
+import { inProof } from "../src/base/domain/testing/search.ts";
+import { readModelConfig } from "../src/inference/architectures/config/read-config.ts";
+import { writeLoraAdapter } from "../src/inference/architectures/peft-folder.ts";
+import { createRandomAdapter } from "../src/inference/architectures/testing/random-adapter.ts";
 import type { TransferSettings } from "../src/inference/kv-transfer/settings.ts";
 import {
   call,
@@ -18,7 +23,7 @@ import {
   startServer,
   type RunningServer,
 } from "./running-server.ts";
-import { finish, model, registerModel, submitJob } from "./served-jobs.ts";
+import { model, registerModel } from "./served-jobs.ts";
 
 const secret = "a secret that servers share";
 /** API key of a client that uses both servers. */
@@ -35,7 +40,11 @@ after(() => endAll(lastEnds));
 /** Starts a server with the shared secret and the given settings. */
 async function serverWith(
   transfer: Partial<TransferSettings>,
-  { dataFolder = newDataFolder(), flags = model, bytes = 2 ** 26 } = {},
+  {
+    dataFolder = newDataFolder(),
+    flags = model,
+    bytes = 2 ** 26,
+  }: { readonly dataFolder?: string; readonly flags?: readonly string[]; readonly bytes?: number } = {},
 ): Promise<RunningServer> {
   const limits = { transfer: { secret, ...transfer }, engine: { transferBytesMax: bytes } };
   writeFileSync(join(dataFolder, "admin-key"), key);
@@ -118,29 +127,38 @@ async function checkPassed(
 
 const peerOf = (server: { readonly url: string }): readonly string[] => [server.url];
 
-/** Flags of servers that also serve a model with layers that keep states instead of keys and values. */
-const twoModels = [...model, "--model", "hybrid=test/fixtures/goldens/models/qwen3.5"];
+/** Makes the same version 1 of the model `p/m` on each of the servers. */
+async function importAdapter(servers: readonly RunningServer[]): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "hone-passed-"));
+  try {
+    const config = readModelConfig("test/fixtures/small-model");
+    const adapter = createRandomAdapter(config, { rank: 2, alpha: 4, seed: 1 });
+    writeLoraAdapter(folder, adapter, { config, baseModelName: "tiny" });
+    const body = execFileSync("tar", ["cf", "-", "-C", folder, "."]);
+    for (const server of servers) {
+      const id = await registerModel(server, "m");
+      const headers = { authorization: `Bearer ${server.apiKey}`, "content-type": "application/x-tar" };
+      const path = `/v1/preview/models/${id}/checkpoints`;
+      const imported = await fetch(server.url + path, { method: "POST", headers, body });
+      assert.equal(imported.status, 200, await imported.text());
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
 let prefilling: RunningServer;
 let decoding: RunningServer;
-/** A server with another secret, which has no room for prompts. */
+/** A server with another secret, which has room only for short prompts, and holds them for a moment. */
 let stranger: RunningServer;
-/** A server that holds prompts for a moment. */
-let expiring: RunningServer;
 /** Peers of `decoding` that fail in different ways. */
 let fakes: Awaited<ReturnType<typeof startFakes>>;
 before(async () => {
-  const dataFolder = newDataFolder();
-  const trained = await serverWith({}, { dataFolder });
-  await finish(trained, await submitJob(trained, await registerModel(trained, "m"), 1));
-  await trained.terminate();
-  const copy = newDataFolder();
-  cpSync(dataFolder, copy, { recursive: true });
-  prefilling = await serverWith({}, { dataFolder, flags: twoModels });
+  prefilling = await serverWith({});
   fakes = await startFakes();
-  stranger = await serverWith({ secret: "another secret of servers" }, { bytes: 1000 });
-  expiring = await serverWith({ holdSeconds: 0.05 });
-  const peers = [prefilling, stranger, expiring, ...Object.values(fakes)].map(({ url }) => url);
-  decoding = await serverWith({ peers, fetchSeconds: 10 }, { dataFolder: copy, flags: twoModels });
+  stranger = await serverWith({ secret: "another secret of servers", holdSeconds: 0.05 }, { bytes: 2 ** 15 });
+  const peers = [prefilling, stranger, ...Object.values(fakes)].map(({ url }) => url);
+  decoding = await serverWith({ peers, fetchSeconds: 10 });
   lastEnds.push(...ends.splice(0));
 });
 
@@ -154,24 +172,29 @@ test("with `kv_transfer_params` one server computes a prompt and another answers
   await checkPassed([prefilling, decoding], completion, "/v1/completions");
 });
 
-test("the transfer is exact with layers that keep states instead of keys and values", async () => {
-  await checkPassed([prefilling, decoding], { ...chat, model: "hybrid" });
+const hybrid = "tiny=test/fixtures/goldens/models/qwen3.5";
+// `inference/engine/loop/transfers.test.ts` compares these answers without servers.
+for (const [what, flags] of [
+  ["layers that keep states instead of keys and values", ["--model", hybrid, "--built-in-model", "off"]],
+  ["8-bit weights", [...model, "--quantize", "8"]],
+  ["4-bit weights", [...model, "--quantize", "4"]],
+] as const)
+  test(`the transfer is exact with ${what}`, inProof, async () => {
+    const one = await serverWith({}, { flags });
+    const other = await serverWith({ peers: peerOf(one) }, { flags });
+    await checkPassed([one, other], chat);
+  });
+
+test("a prompt at another precision is computed by the answering server", async () => {
+  const rounded = await serverWith({ peers: peerOf(prefilling) }, { flags: [...model, "--quantize", "8"] });
+  const { params } = await prefill(prefilling, chat);
+  const { answer, notice } = await decode(rounded, chat, params);
+  assert.match(notice ?? "", /with another precision\. It was computed here/);
+  assert.equal(cachedOf(answer)[0], 0);
 });
 
-for (const bits of searchedOf(["8", "4"], 1)) {
-  test(`in ${bits} bits the transfer is exact too, and a prompt at another precision is computed by the answering server`, async () => {
-    const flags = [...model, "--quantize", bits];
-    const one = await serverWith({}, { flags });
-    const other = await serverWith({ peers: [one.url, prefilling.url] }, { flags });
-    await checkPassed([one, other], chat);
-    const { params } = await prefill(prefilling, chat);
-    const { answer, notice } = await decode(other, chat, params);
-    assert.match(notice ?? "", /with another precision\. It was computed here/);
-    assert.equal(cachedOf(answer)[0], 0);
-  });
-}
-
 test("a trained version's prompt can be transferred only between servers with the same adapter", async () => {
+  await importAdapter([prefilling, decoding]);
   await checkPassed([prefilling, decoding], { ...chat, model: "p/m" });
   const { params } = await prefill(prefilling, { ...chat, model: "p/m:step0" });
   const { notice } = await decode(decoding, { ...chat, model: "p/m" }, params);
@@ -303,13 +326,13 @@ test("any failure of the transfer leads to computing the prompt locally, and the
   await check(fakes.redirecting.params(await real()), /cannot be reached/);
   const strangerPort = Number(new URL(stranger.url).port);
   await check({ ...(await real()), remote_port: strangerPort }, /does not know this server's secret/);
-  const expired = (await prefill(expiring, chat)).params;
-  await eventually("it expires", async () => ((await gaugeOf(expiring)) === 0 ? true : null));
-  await check(expired, /does not hold the prompt/);
   await check({ ...(await real()), remote_request_id: "guessed" }, /does not hold the prompt/);
   const { params, notice } = await prefill(stranger, chat);
   assert.equal(params, null);
   assert.match(notice ?? "", /leave no room for it/);
+  const short = await prefill(stranger, { ...chat, messages: [{ role: "user", content: "Hi" }] });
+  assert.notEqual(short.params, null);
+  await eventually("it expires", async () => ((await gaugeOf(stranger)) === 0 ? true : null));
 });
 
 /** Returns a gauge of a server, summed over its models. */
@@ -326,10 +349,7 @@ test("a restarted server no longer holds earlier prompts", async () => {
   const gone = await decode(decoding, chat, params);
   assert.match(gone.notice ?? "", /cannot be reached/);
   const { port } = new URL(prefilling.url);
-  prefilling = await serverWith(
-    {},
-    { dataFolder: prefilling.dataFolder, flags: [...twoModels, "--port", port] },
-  );
+  prefilling = await serverWith({}, { dataFolder: prefilling.dataFolder, flags: [...model, "--port", port] });
   lastEnds.push(...ends.splice(0));
   const lost = await decode(decoding, chat, params);
   assert.match(lost.notice ?? "", /does not hold the prompt/);
