@@ -206,7 +206,8 @@ test("a chat shows all feedback on it, whichever URI scheme the references use",
     `#/chats/${id}?project=${encodeURIComponent(`${entity}/${project}`)}`;
   const { page, close } = await openPage(server, { at: address(one) });
   await page.getByText("9 records").waitFor();
-  for (const reference of references.slice(0, 9)) await page.getByText(`"${reference}"`).waitFor();
+  for (const reference of references.slice(0, 9))
+    await page.getByText(`score: on ${reference}`, { exact: true }).waitFor();
   await page.goto(`${server.url}/${address(two)}`);
   await page.getByRole("region", { name: "Feedback on answer 1" }).getByText("None yet.").waitFor();
   await page.getByRole("region", { name: "Feedback on answer 2" }).getByText("1 record").waitFor();
