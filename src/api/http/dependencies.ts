@@ -3,6 +3,7 @@ import type { KeyStore } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import type { Constraint, ConstraintCheck } from "../../base/domain/constraint.ts";
 import type { EngineState } from "../../base/domain/generation.ts";
+import type { PriceList } from "../../base/domain/costs/prices.ts";
 import type { FineTuningStore } from "../../base/domain/fine-tuning/fine-tuning-job.ts";
 import type { JobStore } from "../../base/domain/job.ts";
 import type { KeyLimits } from "../../base/domain/keys/limits.ts";
@@ -127,6 +128,8 @@ export interface HttpDependencies {
   readonly keyService: KeyService;
   readonly keyUse: Pick<KeyUse, "note">;
   readonly usage: Pick<UsageStore, "list">;
+  /** Prices of tokens, from which answers get their costs. */
+  readonly prices: PriceList;
   readonly announcements: Announcements;
   /** Storage quotas of entities. */
   readonly room: Pick<StorageQuotas, "require" | "quotaOf">;
@@ -142,8 +145,11 @@ export interface HttpDependencies {
   readonly entityLimits: KeyLimits;
   readonly models: ModelService;
   readonly checkpointFiles: Pick<CheckpointFiles, "export" | "import">;
-  /** Finds the versions of models to which logged values belong, and the times at which the versions were created. */
-  readonly versions: Pick<ModelStore, "newestVersion" | "findVersion">;
+  /**
+   * Finds the versions of models to which logged values belong, the times at which the versions were created, and models
+   * by the names under which usage is counted.
+   */
+  readonly versions: Pick<ModelStore, "newestVersion" | "findVersion" | "findByName">;
   readonly jobs: JobStore;
   readonly fineTuning: FineTuningStore;
   readonly jobQueue: JobPort;

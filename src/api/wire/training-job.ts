@@ -4,6 +4,7 @@ import { type JobReward, rewardMetrics } from "../../base/domain/rewards/job-rew
 import { type JobEvent, jobKinds, type ReplayComparison, type TrainingJob } from "../../base/domain/job.ts";
 import { type BasePrecision, basePrecisions } from "../../base/domain/trainer/base-precision.ts";
 import type { TrainingConfig } from "../../base/domain/training-config.ts";
+import type { Cost } from "../../base/domain/costs/prices.ts";
 import type { BodyLimits } from "./body-limits.ts";
 import type { PackedLines } from "./packed-lines.ts";
 import type { BodyForm } from "./body.ts";
@@ -11,6 +12,7 @@ import { changedSettings } from "./changed-settings.ts";
 import { isUuid } from "../../base/domain/random.ts";
 import { textMemberAtHead } from "../../base/validation/list-body.ts";
 import { readGroupBody, trajectoryGroupSchema } from "./trajectory.ts";
+import { costRows } from "./costs/cost-rows.ts";
 import { nullable, orNull } from "./nullable.ts";
 import { preferenceConfigBody, preferenceConfigSchema } from "./preferences/preference-config.ts";
 import { supervisedConfigBody, supervisedConfigSchema } from "./supervised/supervised-config.ts";
@@ -301,6 +303,9 @@ export const trainingJobSchema = Type.Object(
       }),
       { description: "Size of the training data; null until it is known." },
     ),
+    ...costRows(
+      "the trainable tokens of all passes, which is known once the data is tokenized; null for a job that failed or was cancelled",
+    ),
     result_step: orNull(count, {
       description: "Step of the version that the job made; null if it made none.",
     }),
@@ -337,7 +342,7 @@ export const trainingJobSchema = Type.Object(
 );
 
 /** Data about a job that answers show, but that are stored in other tables. */
-export interface JobSurroundings {
+export interface JobSurroundings extends Cost {
   /** Full name of the job's model; null if the model was deleted. */
   readonly model: string | null;
   readonly rewards: readonly JobReward[];
@@ -352,7 +357,7 @@ export function trainingJobBody(
   job: TrainingJob,
   limits: { readonly attemptsMax: number; readonly startsMax: number },
   now: Date,
-  { model, rewards }: JobSurroundings,
+  { model, rewards, cost, currency }: JobSurroundings,
 ): object {
   const { counts, progress, task } = job;
   const isRunning = job.state === "running";
@@ -422,6 +427,8 @@ export function trainingJobBody(
                     sequences_max: counts.steps.sequencesMax,
                   },
           },
+    cost,
+    currency,
     result_step: job.resultStep,
     rewards,
     replay_of: job.replayOf,

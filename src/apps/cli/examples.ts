@@ -141,6 +141,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   "keys change": ["hone keys change 2f1c6f5e-8a51-4a8e-9e57-0c1a7b3f9d10 --expires 2027-01-31 --scopes none"],
   "keys limit": ["hone keys limit acme --tokens-per-minute 1000000 --concurrent-requests 16"],
   "keys rotate": ["hone keys rotate 2f1c6f5e-8a51-4a8e-9e57-0c1a7b3f9d10 --grace 12h"],
+  usage: ["hone usage", "hone usage --from 2026-11-01 --model acme/p/agent"],
   "keys list": ["hone keys"],
   "keys revoke": ["hone keys revoke evaluation"],
   backup: ["hone backup /backups/2026-11-26", "hone backup /backups/2026-11-26 --data /srv/hone --json"],

@@ -13,6 +13,7 @@ import { addDoctorCommand } from "./doctor/doctor-command.ts";
 import { addInitCommand } from "./commands/init.ts";
 import { addJobsCommand } from "./commands/jobs.ts";
 import { addKeysCommand } from "./keys/keys-command.ts";
+import { addUsageCommand } from "./keys/usage-command.ts";
 import { addModelsCommand } from "./commands/models.ts";
 import { addLogsCommand } from "./logs/logs-command.ts";
 import { addMcpCommand } from "./mcp/mcp-command.ts";
@@ -57,6 +58,7 @@ export function createProgram(limits: SettingsOverrides = {}): Command {
   addTracesCommand(program);
   addWebhooksCommand(program);
   addKeysCommand(program);
+  addUsageCommand(program);
   addRetentionCommand(program);
   addBackupCommands(program);
   addExportCommands(program);

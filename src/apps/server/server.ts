@@ -7,6 +7,7 @@ import type { ServiceError } from "../../base/domain/service-error.ts";
 import { logFormat, type LogStyle } from "../../base/telemetry/logger.ts";
 import type { HttpDependencies } from "../../api/http/dependencies.ts";
 import type { ListedBase } from "../../api/wire/models/served-model.ts";
+import { readPrices } from "../../api/http/costs/settings.ts";
 import { createHttpServer } from "../../api/http/server.ts";
 import { failedBaseError, loadFaults } from "./bases/failed-bases.ts";
 import { baseMemoryOf } from "./bases/base-memory.ts";
@@ -138,6 +139,7 @@ async function composeServer(
     baseModels: () => listedBases(baseNames, { bases, failed, weightsOf }),
     baseMemory: baseMemoryOf({ bases, failed }),
     directory: models.directory,
+    prices: readPrices(settings.costs, baseNames),
     isServing,
     isDraining: () => progress.isDraining,
     tracing: context.telemetry.tracing,

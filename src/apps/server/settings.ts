@@ -16,6 +16,7 @@ import { feedbackSettings } from "../../judge/feedback/settings.ts";
 import { annotationSettings } from "../../judge/annotation/settings.ts";
 import { fileSettings } from "../../train/uploads/settings.ts";
 import { traceSettings } from "../../judge/weave/settings.ts";
+import { costSettings } from "../../api/http/costs/settings.ts";
 import { httpSettings } from "../../api/http/settings.ts";
 import { jobSettings } from "../../train/jobs/settings.ts";
 import { recordingSettings } from "../../inference/chat/recordings/settings.ts";
@@ -204,6 +205,7 @@ export const sections = {
   remote: remoteSettings,
   webhooks: webhookSettings,
   keys: keySettings,
+  costs: costSettings,
 } as const satisfies Readonly<Record<string, AnySection>>;
 
 export type SectionName = keyof typeof sections;
@@ -279,6 +281,7 @@ export const settingGroups: { readonly [Title: string]: readonly SettingKey[] } 
     "http.operatorRoutes",
     "keys.entityLimits",
   ],
+  Costs: ["costs.prices", "costs.currency"],
   "Single sign-on": [
     "users.header",
     "users.groupsHeader",

@@ -1,4 +1,5 @@
 // Training jobs: their states and events, and the contract of the store that persists them.
+import type { CountedTokens } from "./costs/prices.ts";
 import type { ModelVersion, TrainedModel } from "./model.ts";
 import type { Page, PageRequest } from "./page.ts";
 import { ServiceError } from "./service-error.ts";
@@ -96,6 +97,16 @@ export interface JobCounts {
 /** Returns the number of tokens that a job trained on. A token counts in each pass over the data. */
 export function trainedTokens({ trainableTokens, steps }: JobCounts): number {
   return trainableTokens * (steps?.passCount ?? 1);
+}
+
+/**
+ * Returns the tokens for which a job is charged. They are unknown until the job has prepared its data. A job that ends
+ * without success is charged nothing.
+ */
+export function chargedTokens({ state, counts }: Pick<TrainingJob, "state" | "counts">): CountedTokens {
+  return counts === null || state === "failed" || state === "cancelled"
+    ? {}
+    : { trainingTokens: trainedTokens(counts) };
 }
 
 export interface StepCounts {

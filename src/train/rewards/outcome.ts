@@ -34,6 +34,7 @@ export function outcomeOf(
       compared: answers.length - trained.length,
       people: people.size,
       tokens: groups.reduce((sum, group) => sum + tokensOf(group), 0),
+      trainedTokens: trained.reduce((sum, { answerTokenCount }) => sum + answerTokenCount, 0),
       leftOut: leftOutCounts,
     },
     reasons,

@@ -1,12 +1,14 @@
-// Converts training jobs to API answers, which include the model's name and the rewards before and after the job. Names
-// and rewards are loaded for a whole page of jobs at a time.
-import type { TrainingJob } from "../../../base/domain/job.ts";
-import type { VersionKey } from "../../../base/domain/model.ts";
+// Converts training jobs to API answers, which include the model's name, the rewards before and after the job, and the
+// cost. Models and rewards are loaded for a whole page of jobs at a time.
+import { costOf } from "../../../base/domain/costs/prices.ts";
+import { chargedTokens, type TrainingJob } from "../../../base/domain/job.ts";
+import type { TrainedModel, VersionKey } from "../../../base/domain/model.ts";
 import { rewardedVersions, rewardMetrics, rewardsOf } from "../../../base/domain/rewards/job-rewards.ts";
+import { fullName } from "../../../inference/models/registry/model-name.ts";
 import { trainingJobBody } from "../../wire/training-job.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 
-type Dependencies = Pick<HttpDependencies, "models" | "jobQueue" | "clock">;
+type Dependencies = Pick<HttpDependencies, "models" | "jobQueue" | "clock" | "prices">;
 
 /**
  * Returns a function that converts any of these jobs to an API answer.
@@ -15,23 +17,30 @@ type Dependencies = Pick<HttpDependencies, "models" | "jobQueue" | "clock">;
  */
 export async function jobBodies(
   jobs: readonly TrainingJob[],
-  { models, jobQueue, clock }: Dependencies,
+  { models, jobQueue, clock, prices }: Dependencies,
 ): Promise<(job: TrainingJob) => object> {
-  const ids = [...new Set(jobs.map(({ modelId }) => modelId))];
-  const [names, metrics] = await Promise.all([
-    models.namesOf(ids),
+  const [found, metrics] = await Promise.all([
+    models.findMany(jobs.map(({ modelId }) => modelId)),
     models.metricsOf(jobs.flatMap(rewardedVersions), rewardMetrics),
   ]);
-  const byVersion = new Map(metrics.map((found) => [keyOf(found), found.metrics]));
-  return (job) =>
-    trainingJobBody(job, jobQueue.limits, clock.now(), {
-      model: names.get(job.modelId) ?? null,
+  const byVersion = new Map(metrics.map((version) => [keyOf(version), version.metrics]));
+  return (job) => {
+    const model = found.get(job.modelId);
+    return trainingJobBody(job, jobQueue.limits, clock.now(), {
+      model: nameOf(model),
       rewards: rewardsOf(job, (version, metric) => byVersion.get(keyOf(version))?.[metric] ?? null),
+      ...costOf(prices, model?.baseModel ?? null, chargedTokens(job)),
     });
+  };
 }
 
 export async function jobBody(job: TrainingJob, dependencies: Dependencies): Promise<object> {
   return (await jobBodies([job], dependencies))(job);
+}
+
+/** Returns the full name of a model; null if it was deleted. */
+export function nameOf(model: TrainedModel | undefined): string | null {
+  return model === undefined ? null : fullName(model);
 }
 
 function keyOf({ modelId, step }: VersionKey): string {

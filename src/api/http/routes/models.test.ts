@@ -392,6 +392,7 @@ test("lists the models that a key can chat with: the bases, and its entity's mod
     tool_calls: { format: "off", reason: "it is a fake" },
     thoughts: { read: false, reason: "it is a fake" },
     status: { value: "loaded", reason: "", memory_bytes: 2 ** 20, key_value_bytes: 2 ** 19 },
+    prices: null,
     files: { weight_bytes: 1000, license: "mit" },
   });
   assert.deepEqual((await ask(server, "GET", "/v1/preview/base-models")).json(), ["tiny", "small"]);

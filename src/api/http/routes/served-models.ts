@@ -14,7 +14,6 @@ import {
 } from "../../wire/messages/model-list.ts";
 import {
   baseModelsSchema,
-  type ListedBase,
   modelDeletionSchema,
   type ServedModel,
   servedModelAnswer,
@@ -37,9 +36,15 @@ const nameParameter = {
 } as const;
 
 export function servedModelRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
-  const { models, baseModels, clock } = dependencies;
+  const { models, baseModels, clock, prices } = dependencies;
   const startedAt = clock.now();
-  const listed = (base: string): ListedBase | null => baseModels().find(({ name }) => name === base) ?? null;
+  const ofBase = (base: string): Pick<ServedModel, "base" | "prices"> => {
+    const [priced, { currency }] = [prices.of(base), prices];
+    return {
+      base: baseModels().find(({ name }) => name === base) ?? null,
+      prices: priced === null || currency === null ? null : { ...priced, currency },
+    };
+  };
   const served = (id: string, base: string): ServedModel => ({
     id,
     createdAt: startedAt,
@@ -47,7 +52,7 @@ export function servedModelRoutes(app: FastifyInstance, dependencies: HttpDepend
     root: base,
     parent: null,
     adapter: adapterOfServer,
-    base: listed(base),
+    ...ofBase(base),
   });
   const trained = ({ name, model, createdAt }: ServedName): ServedModel => ({
     id: name,
@@ -56,7 +61,7 @@ export function servedModelRoutes(app: FastifyInstance, dependencies: HttpDepend
     root: fullName(model),
     parent: model.baseModel,
     adapter: model.adapter,
-    base: listed(model.baseModel),
+    ...ofBase(model.baseModel),
   });
   const on = endpoints(app, { tag: "models", scheme: "bearer" });
   on(

@@ -1,6 +1,7 @@
 // For tests: the HTTP server with real in-memory stores, a fake chat service, an administrator's key, and a member's
 // key for each of two entities. `ask` sends any request, and checks that the answer is as documented. Jobs run only if
 // a test calls `playJob`.
+import { noPrices } from "../../../base/domain/costs/prices.ts";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -352,6 +353,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     keyUse,
     usage: database.usage,
     announcements: database.announcements,
+    prices: noPrices,
     room,
     retention: {
       store: database.retention,

@@ -114,13 +114,13 @@ test("refuses unsupported call filters, naming each", async (t) => {
   const answer = await ask("/calls/stream_query", {
     project_id: "acme/p",
     query,
-    include_costs: true,
+    include_storage_size: true,
     filter: { input_refs: ["w:///acme/p/object/o:v1"], call_ids: ["c"] },
   });
   assert.equal(answer.statusCode, 400);
   assert.deepEqual([...locations(answer)].sort(), [
     "body.filter.input_refs",
-    "body.include_costs",
+    "body.include_storage_size",
     "body.query",
   ]);
 });

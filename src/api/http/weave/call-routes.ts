@@ -27,6 +27,7 @@ import {
 } from "../../wire/weave/calls.ts";
 import { countAnswerSchema } from "../../wire/weave/tables.ts";
 import type { BodyReader } from "../bodies/body-reader.ts";
+import { callCosts } from "../costs/call-costs.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { sendPieces } from "../paced-answer.ts";
 import { readsPage } from "../memory-budget/stored-reads.ts";
@@ -165,7 +166,9 @@ function readingRoutes(app: FastifyInstance, dependencies: HttpDependencies): vo
       const filter = { ...callFilterOf(null), ids: [body.id] };
       const slice = { limit: 1, offset: 0, isDescending: false };
       const [call] = await calls.list(body.project_id, filter, slice, caller);
-      return jsonText(reply, `{"call":${call === undefined ? "null" : callText(call, null, null)}}`);
+      if (call === undefined) return jsonText(reply, '{"call":null}');
+      const costs = body.include_costs === true ? await callCosts(dependencies, caller)(call) : null;
+      return jsonText(reply, `{"call":${callText(call, { feedback: null, costs }, null)}}`);
     },
   );
   on(
@@ -216,12 +219,14 @@ async function* callLines(
   body: CallsQueryBody,
   first: readonly TracedCall[],
 ): AsyncGenerator<string, void> {
+  const costsOf = callCosts(dependencies, caller);
   let count = 0;
   let calls = first;
   for (let last = calls.at(-1); last !== undefined; last = calls.at(-1)) {
     for (const call of calls) {
       const feedback = body.include_feedback === true ? await feedbackOn(dependencies, caller, call) : null;
-      yield `${callText(call, feedback, body.columns ?? null)}\n`;
+      const costs = body.include_costs === true ? await costsOf(call) : null;
+      yield `${callText(call, { feedback, costs }, body.columns ?? null)}\n`;
     }
     count += calls.length;
     calls = await readCalls(dependencies, caller, body, { count, last });

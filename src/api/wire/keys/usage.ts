@@ -1,7 +1,9 @@
 // API format of usage per key, as pages of rows and as CSV.
 import { Type, type Static } from "typebox";
 import { usageId, type UsageFilter, type UsageRow } from "../../../base/domain/keys/usage.ts";
+import type { Cost } from "../../../base/domain/costs/prices.ts";
 import { quoted, ServiceError } from "../../../base/domain/service-error.ts";
+import { costRows } from "../costs/cost-rows.ts";
 import { csvLine } from "../feedback/csv.ts";
 import { answerOf } from "../fields/resource.ts";
 import { orNull } from "../nullable.ts";
@@ -28,7 +30,7 @@ export const usageExportQuerySchema = Type.Object(filterFields);
 
 const count = (description: string) => Type.Integer({ minimum: 0, description });
 
-export const usageAnswer = answerOf<UsageRow>()("Usage", {
+export const usageAnswer = answerOf<UsageRow & Cost>()("Usage", {
   id: [Type.String({ description: "Cursor of the row; pass it as `after` to continue after it." }), usageId],
   day: Type.String({ description: "`YYYY-MM-DD` in UTC." }),
   key_id: [
@@ -48,6 +50,7 @@ export const usageAnswer = answerOf<UsageRow>()("Usage", {
   training_tokens: count(
     "Number of tokens that successful jobs trained on. A token counts once for each pass over the data.",
   ),
+  ...costRows("all these tokens"),
 });
 
 /**
@@ -74,13 +77,19 @@ function dayIn(query: Static<typeof usageExportQuerySchema>, field: "from" | "to
   throw new ServiceError({ code: "invalid", faults });
 }
 
-const columns = Object.keys(usageAnswer.schema.properties).filter((name) => name !== "id");
-
-/** Writes usage as CSV (RFC 4180), with a column for each field except `id`. */
-export const usageCsv = {
-  header: csvLine(columns),
-  line: (row: UsageRow): string => {
-    const values: Readonly<Record<string, string | number | null>> = usageAnswer.body(row);
-    return csvLine(columns.map((name) => values[name] ?? null));
-  },
-};
+/**
+ * Writes usage as CSV (RFC 4180), with a column for each field except `id`.
+ *
+ * @param isPriced false to leave out the columns of costs
+ */
+export function usageCsv(isPriced: boolean) {
+  const left = isPriced ? ["id"] : ["id", "cost", "currency"];
+  const columns = Object.keys(usageAnswer.schema.properties).filter((name) => !left.includes(name));
+  return {
+    header: csvLine(columns),
+    line: (row: UsageRow & Cost): string => {
+      const values: Readonly<Record<string, string | number | null>> = usageAnswer.body(row);
+      return csvLine(columns.map((name) => values[name] ?? null));
+    },
+  };
+}

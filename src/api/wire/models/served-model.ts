@@ -1,5 +1,6 @@
 // Models that a chat request may name, in the form of OpenAI's list of models.
 import { Type } from "typebox";
+import type { TokenPrices } from "../../../base/domain/costs/prices.ts";
 import type { AdapterWish, ComputingPlace } from "../../../base/domain/model.ts";
 import { answerOf } from "../fields/resource.ts";
 import { adapterRows } from "./model.ts";
@@ -59,7 +60,12 @@ export interface ServedModel {
   readonly adapter: AdapterWish;
   /** Base model of the named model; null if this server does not have it. */
   readonly base: ListedBase | null;
+  /** Prices of a million tokens with their currency; null if the model has no prices. */
+  readonly prices: (TokenPrices & { readonly currency: string }) | null;
 }
+
+const price = (of: string) =>
+  orNull(Type.Number({ minimum: 0 }), { description: `Price of a million ${of}; null if there is none.` });
 
 export const servedModelAnswer = answerOf<ServedModel>()("ServedModel", {
   id: Type.String({ description: "Name to send as `model` in requests." }),
@@ -166,6 +172,18 @@ export const servedModelAnswer = answerOf<ServedModel>()("ServedModel", {
         key_value_bytes: base.keyValueBytes,
       },
   ],
+  prices: orNull(
+    Type.Object({
+      currency: Type.String(),
+      prompt: price("prompt tokens"),
+      cached: price(
+        "prompt tokens from the prefix cache, which otherwise cost as much as other prompt tokens",
+      ),
+      answer: price("answer tokens"),
+      training: price("tokens that a job trains on, counted once per pass"),
+    }),
+    { description: "Prices of a million tokens (`costs.prices`); null if the operator has set none." },
+  ),
   files: [
     orNull(
       Type.Object({

@@ -2,6 +2,7 @@
 import { Type } from "typebox";
 import { pathSteps } from "../../../base/domain/feedback-query/feedback-field.ts";
 import { integer, number } from "../../../base/domain/resources/fields.ts";
+import type { Cost } from "../../../base/domain/costs/prices.ts";
 import type { PreferenceOrder } from "../../../base/domain/rewards/preference-order.ts";
 import type { ComparedAnswer, PreferenceOutcome } from "../../../base/domain/rewards/preference-outcome.ts";
 import type { RewardRule } from "../../../base/domain/rewards/reward-rule.ts";
@@ -14,6 +15,7 @@ import {
   leftOut,
   type CreatedJob,
   createdJobRows,
+  jobCostRows,
   reasons,
   shownMax,
 } from "../rewards/feedback-job.ts";
@@ -177,52 +179,65 @@ const sideAnswer = answerOf<ComparedAnswer>()("ComparedAnswer", {
   feedback_ids: feedbackIds(),
 });
 
-export const feedbackPreferencesAnswer = answerOf<PreferenceOutcome & CreatedJob>()("FeedbackPreferenceJob", {
-  ...createdJobRows,
-  counts: [
-    Type.Object({
-      feedback: Type.Integer({ minimum: 0, description: "Number of feedback records that were considered." }),
-      prompts: Type.Integer({ minimum: 0, description: "Number of prompts with a preference." }),
-      pairs: Type.Integer({ minimum: 0, description: "Number of pairs (with kto, of answers) to train on." }),
-      corrections: Type.Integer({ minimum: 0, description: "Number of pairs that include a correction." }),
-      people: Type.Integer({
-        minimum: 0,
-        description: "Number of people whose feedback on any of the answers is used.",
-      }),
-      left_out: Type.Object(
-        {},
-        { additionalProperties: count, description: "Number of answers that are in no pair, by reason." },
-      ),
-    }),
-    ({ counts: { feedback, prompts, preferences: pairs, corrections, people, leftOut: left_out } }) => ({
-      feedback,
-      prompts,
-      pairs,
-      corrections,
-      people,
-      left_out,
-    }),
-  ],
-  reasons,
-  pairs: [
-    Type.Array(
+export const feedbackPreferencesAnswer = answerOf<PreferenceOutcome & CreatedJob & Cost>()(
+  "FeedbackPreferenceJob",
+  {
+    ...createdJobRows,
+    ...jobCostRows,
+    counts: [
       Type.Object({
-        prompt: Type.String({ description: "Beginning of the prompt." }),
-        chosen: orNull(sideAnswer.schema, {
-          description: "The preferred answer; with kto, a wanted answer.",
+        feedback: Type.Integer({
+          minimum: 0,
+          description: "Number of feedback records that were considered.",
         }),
-        rejected: orNull(sideAnswer.schema, {
-          description: "The rejected answer; with kto, an unwanted answer.",
+        prompts: Type.Integer({ minimum: 0, description: "Number of prompts with a preference." }),
+        pairs: Type.Integer({
+          minimum: 0,
+          description: "Number of pairs (with kto, of answers) to train on.",
         }),
+        corrections: Type.Integer({ minimum: 0, description: "Number of pairs that include a correction." }),
+        people: Type.Integer({
+          minimum: 0,
+          description: "Number of people whose feedback on any of the answers is used.",
+        }),
+        trained_tokens: Type.Integer({
+          minimum: 0,
+          description:
+            "Number of tokens of the answers to train on, in one pass. A correction counts as much as the answer that it corrects.",
+        }),
+        left_out: Type.Object(
+          {},
+          { additionalProperties: count, description: "Number of answers that are in no pair, by reason." },
+        ),
       }),
-      { description: "The first 100 pairs. With kto, `chosen` or `rejected` may be null." },
-    ),
-    ({ preferences }) =>
-      preferences.slice(0, shownMax).map(({ prompt, chosen, rejected }) => ({
-        prompt,
-        chosen: chosen && sideAnswer.body(chosen),
-        rejected: rejected && sideAnswer.body(rejected),
-      })),
-  ],
-  left_out: leftOut,
-});
+      ({ counts: { preferences: pairs, trainedTokens, leftOut: byReason, ...counts } }) => ({
+        ...counts,
+        pairs,
+        trained_tokens: trainedTokens,
+        left_out: byReason,
+      }),
+    ],
+    reasons,
+    pairs: [
+      Type.Array(
+        Type.Object({
+          prompt: Type.String({ description: "Beginning of the prompt." }),
+          chosen: orNull(sideAnswer.schema, {
+            description: "The preferred answer; with kto, a wanted answer.",
+          }),
+          rejected: orNull(sideAnswer.schema, {
+            description: "The rejected answer; with kto, an unwanted answer.",
+          }),
+        }),
+        { description: "The first 100 pairs. With kto, `chosen` or `rejected` may be null." },
+      ),
+      ({ preferences }) =>
+        preferences.slice(0, shownMax).map(({ prompt, chosen, rejected }) => ({
+          prompt,
+          chosen: chosen && sideAnswer.body(chosen),
+          rejected: rejected && sideAnswer.body(rejected),
+        })),
+    ],
+    left_out: leftOut,
+  },
+);

@@ -2,6 +2,7 @@
 // as it was answered. The recorded messages together with one choice are a trajectory that can be sent for training.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Type } from "typebox";
+import type { Cost } from "../../../base/domain/costs/prices.ts";
 import type { CallFeedback, StoredCompletion } from "../../../base/domain/recordings/completion-store.ts";
 import type {
   RecordedChoice,
@@ -81,7 +82,7 @@ export const recordedSchema = Type.Object(
  * run between the choices.
  */
 export async function* recordedText(
-  stored: StoredCompletion,
+  stored: StoredCompletion & Cost,
   feedback: readonly CallFeedback[],
 ): AsyncGenerator<string, void> {
   const { content } = stored;

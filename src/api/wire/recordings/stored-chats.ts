@@ -1,6 +1,7 @@
 // API format of lists of recorded completions. Their items are stored chat completions as in OpenAI's API, with
 // additional data that this server records.
 import { Type, type Static } from "typebox";
+import type { Cost } from "../../../base/domain/costs/prices.ts";
 import { callReference } from "../../../base/domain/recordings/call-reference.ts";
 import type {
   CompletionFilter,
@@ -12,6 +13,7 @@ import type { RecordedChoice } from "../../../base/domain/recordings/recorded-co
 import { cut, type Fault, quoted, ServiceError } from "../../../base/domain/service-error.ts";
 import { choiceSchema, usageSchema } from "../chat/chat-answer-schema.ts";
 import { finishBody, messageBody, usageBody } from "../chat/chat-response.ts";
+import { costRows } from "../costs/cost-rows.ts";
 import { answerOf } from "../fields/resource.ts";
 import { orNull } from "../nullable.ts";
 import { pageQueryFields, pageSchema } from "../page.ts";
@@ -121,7 +123,7 @@ function feedbackIn(text: string): CompletionFilter["feedback"] {
 }
 
 /** Fields of every answer about a recorded completion. */
-export const summaryAnswer = answerOf<ListedCompletion>()(null, {
+export const summaryAnswer = answerOf<ListedCompletion & Cost>()(null, {
   id: [
     Type.String({ description: "Id of the completion: `chatcmpl-` followed by the request's id." }),
     ({ requestId }) => `chatcmpl-${requestId}`,
@@ -156,6 +158,7 @@ export const summaryAnswer = answerOf<ListedCompletion>()(null, {
     ({ firstTokenMs = null }) => firstTokenMs,
   ],
   usage: [usageSchema, ({ usage }) => usageBody(usage)],
+  ...costRows("the tokens in `usage`"),
   prompt_hash: Type.String({
     description: "Hash of the prompt's tokens. Prompts with the same tokens have the same hash.",
   }),
@@ -197,7 +200,7 @@ export const storedPageSchema = pageSchema(
 );
 
 /** Converts a recorded completion to an entry of a list of stored chat completions. */
-export function storedBody(stored: StoredCompletion): object {
+export function storedBody(stored: StoredCompletion & Cost): object {
   const choices = (stored.content?.choices ?? []).map((choice, index) => ({
     index,
     message: recordedMessage(choice),

@@ -3,8 +3,10 @@ import { Type } from "typebox";
 import { flag, integer, orNull as orNullField, time } from "../../../base/domain/resources/fields.ts";
 import type { FeedbackOutcome, RewardedAnswer } from "../../../base/domain/rewards/feedback-outcome.ts";
 import { jobGroupsMax } from "../../../base/domain/rewards/stored-rule.ts";
+import type { Cost } from "../../../base/domain/costs/prices.ts";
 import { report } from "../../../base/validation/findings.ts";
 import { answerOf, creationRows, creation, readBy, type ReadValues } from "../fields/resource.ts";
+import { costRows } from "../costs/cost-rows.ts";
 import { nullable, orNull } from "../nullable.ts";
 import { checkTrainingConfig } from "../training/training-config.ts";
 import { checkRewardTerms, rewardTermsSchema, toRewardRule } from "./reward-terms.ts";
@@ -157,6 +159,9 @@ export const createdJobRows = {
   ],
 } as const;
 
+/** Fields with the cost of a job from feedback. */
+export const jobCostRows = costRows("the answer tokens to train on, in all passes that the settings ask for");
+
 /** Response field that explains why recorded model answers are left out of training. */
 export const reasons = Type.Object(
   {},
@@ -172,8 +177,9 @@ export const leftOut = [
   (outcome: Pick<FeedbackOutcome, "leftOut">) => outcome.leftOut.slice(0, shownMax).map(leftOutAnswer.body),
 ] as const;
 
-export const feedbackJobAnswer = answerOf<FeedbackOutcome & CreatedJob>()("FeedbackJob", {
+export const feedbackJobAnswer = answerOf<FeedbackOutcome & CreatedJob & Cost>()("FeedbackJob", {
   ...createdJobRows,
+  ...jobCostRows,
   counts: [
     Type.Object({
       feedback: Type.Integer({ minimum: 0, description: "Number of feedback records that were considered." }),
@@ -195,12 +201,20 @@ export const feedbackJobAnswer = answerOf<FeedbackOutcome & CreatedJob>()("Feedb
         minimum: 0,
         description: "Number of tokens of the prompts and answers to train on.",
       }),
+      trained_tokens: Type.Integer({
+        minimum: 0,
+        description: "Number of tokens of the answers to train on, in one pass.",
+      }),
       left_out: Type.Object(
         {},
         { additionalProperties: count, description: "Number of answers that are left out, by reason." },
       ),
     }),
-    ({ counts: { leftOut: byReason, ...counts } }) => ({ ...counts, left_out: byReason }),
+    ({ counts: { leftOut: byReason, trainedTokens, ...counts } }) => ({
+      ...counts,
+      trained_tokens: trainedTokens,
+      left_out: byReason,
+    }),
   ],
   reasons,
   groups: [

@@ -1,11 +1,13 @@
 // Summaries of stored trajectories in the API: a request's filter, and the list that an answer contains.
 import { Type, type Static } from "typebox";
+import type { Cost } from "../../../base/domain/costs/prices.ts";
 import { type Fault, ServiceError } from "../../../base/domain/service-error.ts";
 import type {
   ListedOutline,
   OutlineCount,
   OutlineFilter,
 } from "../../../base/domain/summaries/trajectory-outline.ts";
+import { costRows } from "../costs/cost-rows.ts";
 import { answerOf } from "../fields/resource.ts";
 import { orNull } from "../nullable.ts";
 import { pageQueryFields } from "../page.ts";
@@ -60,7 +62,7 @@ export function outlineFilter(
   return filter;
 }
 
-export const outlineAnswer = answerOf<ListedOutline>()("TrajectoryOutline", {
+export const outlineAnswer = answerOf<ListedOutline & Cost>()("TrajectoryOutline", {
   id: [
     Type.String({
       description:
@@ -101,6 +103,9 @@ export const outlineAnswer = answerOf<ListedOutline>()("TrajectoryOutline", {
     description:
       "Number of tokens of the model's answers in the trajectory; answers without token ids are not counted.",
   }),
+  ...costRows(
+    "the prompts and answers in the trajectory, which is known only if all of them have token ids. No prompt token counts as cached",
+  ),
   has_logprobs: Type.Boolean({ description: "True if the answers have log-probabilities." }),
   prompt: Type.String({ description: "Beginning of the first user message." }),
   answer: Type.String({ description: "Beginning of the last answer." }),

@@ -44,6 +44,12 @@ const queryFields = {
   query: nullable(anyObject, { description: "Not supported. Use `filter`." }),
 };
 
+const includeCosts = nullable(Type.Boolean(), {
+  default: false,
+  description:
+    "True to include the cost of the call's tokens by model in `summary.weave.costs`, for models of this server that have prices.",
+});
+
 const callsQuerySchema = Type.Object(
   {
     ...queryFields,
@@ -70,7 +76,7 @@ const callsQuerySchema = Type.Object(
       description:
         "True to include the feedback on each call in `summary.weave.feedback`, up to 100 records.",
     }),
-    include_costs: nullable(Type.Boolean(), { description: "Not supported." }),
+    include_costs: includeCosts,
     include_storage_size: nullable(Type.Boolean(), { description: "Not supported." }),
     include_total_storage_size: nullable(Type.Boolean(), { description: "Not supported." }),
     expand_columns: texts("Not supported. Read references with POST /refs/read_batch."),
@@ -94,7 +100,6 @@ const callsStatsSchema = Type.Object(
 /** Fields of a query that this server does not support, so it refuses them. */
 const unserved = {
   query: { refusedUnless: isEmpty, cure: "use filter" },
-  include_costs: { refusedUnless: is(false) },
   include_storage_size: { refusedUnless: is(false) },
   include_total_storage_size: { refusedUnless: is(false) },
   expand_columns: { refusedUnless: isEmpty, cure: "read references with POST /refs/read_batch" },
@@ -126,7 +131,7 @@ const callReadSchema = Type.Object(
   {
     project_id: projectIdField,
     id: Type.String({ minLength: 1, maxLength: 256, description: "Id of the call." }),
-    include_costs: nullable(Type.Boolean(), { description: "Not supported." }),
+    include_costs: includeCosts,
     include_storage_size: nullable(Type.Boolean(), { description: "Not supported." }),
     include_total_storage_size: nullable(Type.Boolean(), { description: "Not supported." }),
   },
@@ -211,15 +216,21 @@ const alwaysShown = new Set([
   "inputs",
 ]);
 
+/** Parts of a call's summary that a request asks for; null for parts that it does not ask for. */
+export interface IncludedInSummary {
+  readonly feedback: readonly FeedbackRecord[] | null;
+  /** Costs by model. */
+  readonly costs: Readonly<Record<string, object>> | null;
+}
+
 /**
  * Returns a call as JSON, with its stored inputs and output unchanged.
  *
- * @param feedback feedback on the call; null if not requested
  * @param columns fields to show; null to show all fields
  */
 export function callText(
   call: TracedCall,
-  feedback: readonly FeedbackRecord[] | null,
+  included: IncludedInSummary,
   columns: readonly string[] | null,
 ): string {
   // Safe casts: the module `calls.ts` has written both texts.
@@ -245,7 +256,7 @@ export function callText(
     attributes: call.attributes,
     inputs: call.inputs,
     output: call.end?.output ?? "null",
-    summary: summaryText(call, { about, ending }, feedback),
+    summary: summaryText(call, { about, ending }, included),
   };
   const shown = columns === null ? null : new Set(columns.map((column) => column.split(".", 1)[0]));
   const fields = Object.entries(members)
@@ -261,7 +272,7 @@ function texted(members: Readonly<Record<string, unknown>>): Record<string, stri
 function summaryText(
   call: TracedCall,
   { about, ending }: Readonly<Record<"about" | "ending", Readonly<Record<string, unknown>>>>,
-  feedback: readonly FeedbackRecord[] | null,
+  { feedback, costs }: IncludedInSummary,
 ): string {
   const isError = (ending["exception"] ?? null) !== null;
   const weave = {
@@ -269,6 +280,7 @@ function summaryText(
     trace_name: about["display_name"] ?? opTitle(call.opName),
     ...(call.end === null ? {} : { latency_ms: elapsedMs(call.startedAt, call.end.endedAt) }),
     ...(feedback === null ? {} : { feedback: feedback.map(contentBody) }),
+    ...(costs === null || Object.keys(costs).length === 0 ? {} : { costs }),
   };
   const summary = call.end?.summary ?? "{}";
   const own = summary === "{}" ? "{" : `${summary.slice(0, -1)},`;

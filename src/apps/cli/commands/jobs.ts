@@ -1,6 +1,7 @@
 // `hone jobs`: list, show, watch, cancel, retry and replay training jobs.
 import type { Command } from "commander";
 import type { TrainingJob, Replay } from "../../client/api.ts";
+import { costText } from "../../client/cost-text.ts";
 import { jobItems } from "../../client/job-items.ts";
 import { addConnectionFlags, connect, printResult, printRows, type ConnectionFlags } from "../connection.ts";
 import { type JsonFlag, printJson } from "../json-output.ts";
@@ -139,6 +140,7 @@ function showJob(job: TrainingJob, modelName: string | null): void {
         : `${counts.groups_submitted} (${counts.groups_trainable} trainable)`,
     [items]: counts && `${counts.trajectories} (${counts.sequences} trainable sequences)`,
     tokens: counts && `${counts.trainable_tokens} trainable`,
+    cost: costText(job),
   };
   for (const [name, value] of Object.entries(facts))
     if (value !== null) process.stdout.write(`${name.padEnd(16)}${value}\n`);

@@ -8,7 +8,17 @@ const side = { call: "c", correction: false, step: 0, people: 1, feedback_ids: [
 const job: FeedbackPreferenceJob = {
   id: null,
   dry_run: true,
-  counts: { feedback: 5, prompts: 6, pairs: 10, corrections: 1, people: 2, left_out: { equal_rewards: 2 } },
+  cost: 0.25,
+  currency: "EUR",
+  counts: {
+    feedback: 5,
+    prompts: 6,
+    pairs: 10,
+    corrections: 1,
+    people: 2,
+    trained_tokens: 40,
+    left_out: { equal_rewards: 2 },
+  },
   reasons: { equal_rewards: "All the same." },
   pairs: [
     {
@@ -24,6 +34,7 @@ const job: FeedbackPreferenceJob = {
 test("shows the preferred answer of a pair first, and whether it is a correction", () => {
   assert.deepEqual(preferenceLines(job), [
     "10 answers to 6 prompts, 1 of them corrections; 5 records of feedback, 2 people",
+    "estimated cost 0.25 EUR (40 answer tokens per pass)",
     "",
     "Say one",
     "  + corrected  one",

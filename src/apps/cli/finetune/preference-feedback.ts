@@ -6,7 +6,7 @@ import type { Hone } from "../../client/hone.ts";
 import { printResult } from "../connection.ts";
 import type { JsonFlag } from "../json-output.ts";
 import { findRule } from "../rules/find-rule.ts";
-import { leftOutLines, peopleText, shortened } from "../rules/preview-screen.ts";
+import { costLines, leftOutLines, peopleText, shortened } from "../rules/preview-screen.ts";
 import { hasTerms, readTerms, type TermFlags } from "../rules/term-flags.ts";
 
 export interface FeedbackFlags extends JsonFlag, TermFlags {
@@ -74,6 +74,7 @@ export function preferenceLines({
   reasons,
   pairs,
   left_out: leftOut,
+  ...job
 }: FeedbackPreferenceJob): readonly string[] {
   const corrected = counts.corrections === 0 ? "" : `, ${counts.corrections} of them corrections`;
   // KTO trains on single labelled answers instead of pairs.
@@ -82,6 +83,7 @@ export function preferenceLines({
     : `${counted(counts.pairs, "pair")} of answers`;
   const lines = [
     `${items} to ${counted(counts.prompts, "prompt")}${corrected}; ${counted(counts.feedback, "record")} of feedback, ${peopleText(counts.people)}`,
+    ...costLines({ ...job, counts }),
   ];
   let shown = "";
   for (const { prompt, chosen, rejected } of pairs.slice(0, pairsShown)) {

@@ -2,17 +2,25 @@
 // feedback that is left out.
 import { counted } from "../../../base/domain/text/counted.ts";
 import type { FeedbackJob } from "../../client/api.ts";
+import { costText } from "../../client/cost-text.ts";
 import { drawBar } from "../demo/draw-curve.ts";
 
 const [barWidth, binCount, groupsShown, textLength] = [30, 10, 5, 60];
 
 /** Returns the lines of the preview. */
-export function previewLines({ counts, reasons, groups, left_out: leftOut }: FeedbackJob): readonly string[] {
+export function previewLines({
+  counts,
+  reasons,
+  groups,
+  left_out: leftOut,
+  ...job
+}: FeedbackJob): readonly string[] {
   const { feedback, answers, compared, people, tokens } = counts;
   const beside = compared === 0 ? "" : `, ${compared} more for comparison`;
   const lines = [
     `${counted(counts.groups, "group")}, ${counted(answers, "trainable answer")}${beside}, ${counted(tokens, "token")}; ${counted(feedback, "record")} of feedback, ${peopleText(people)}`,
   ];
+  lines.push(...costLines({ ...job, counts }));
   const rewards = groups.flatMap((group) => group.answers.map(({ reward }) => reward));
   if (rewards.length > 0) lines.push("", "rewards", ...histogram(rewards));
   for (const group of groups.slice(0, groupsShown)) {
@@ -27,6 +35,18 @@ export function previewLines({ counts, reasons, groups, left_out: leftOut }: Fee
   if (groups.length > groupsShown)
     lines.push("", `and ${counted(counts.groups - groupsShown, "more group")}`);
   return [...lines, ...leftOutLines({ counts: counts.left_out, reasons, leftOut })];
+}
+
+/** Returns a line with the estimated cost of a job; no line if the server has no prices. */
+export function costLines({
+  counts,
+  ...job
+}: Pick<FeedbackJob, "cost" | "currency"> & {
+  readonly counts: Pick<FeedbackJob["counts"], "trained_tokens">;
+}): readonly string[] {
+  const cost = costText(job);
+  const tokens = counted(counts.trained_tokens, "answer token");
+  return cost === null ? [] : [`estimated cost ${cost} (${tokens} per pass)`];
 }
 
 /** Returns lines that count the left-out feedback by reason; no lines if all feedback is used. */

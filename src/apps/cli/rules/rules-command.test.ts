@@ -41,6 +41,8 @@ test("shows a histogram of the rewards, the answers, and the feedback that is le
   const job: FeedbackJob = {
     id: null,
     dry_run: true,
+    cost: 0.0004,
+    currency: "EUR",
     counts: {
       feedback: 5,
       groups: 1,
@@ -48,6 +50,7 @@ test("shows a histogram of the rewards, the answers, and the feedback that is le
       compared: 1,
       people: 2,
       tokens: 30,
+      trained_tokens: 12,
       left_out: { single_answer: 1 },
     },
     reasons: { single_answer: "No other answer." },
@@ -67,6 +70,7 @@ test("shows a histogram of the rewards, the answers, and the feedback that is le
   };
   const lines = previewLines(job);
   assert.match(lines[0] ?? "", /^1 group, 3 trainable answers, 1 more for comparison, 30 tokens; 5 records/);
+  assert.equal(lines[1], "estimated cost 0.0004 EUR (12 answer tokens per pass)");
   const bins = lines.filter((line) => line.includes("▕"));
   assert.equal(bins.length, 10);
   assert.match(bins[0] ?? "", /0\.00 ▕█{30}▏ 2$/);

@@ -24,6 +24,8 @@ const job: TrainingJob = {
   replay: null,
   data_removed_at: null,
   error_message: null,
+  cost: null,
+  currency: null,
   result_step: null,
   rewards: [],
   phase: "training",

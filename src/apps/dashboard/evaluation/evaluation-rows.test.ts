@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TrajectoryOutline } from "../../client/api.ts";
-import { evaluationRows, evaluationSummary, hasFewAnswers } from "./evaluation-rows.ts";
+import { evaluationRows, evaluationSummary, hasFewAnswers, meanCosts } from "./evaluation-rows.ts";
 
-const outline = (prompt: string, reward: number): TrajectoryOutline => ({
+const outline = (prompt: string, reward: number, cost: number | null = null): TrajectoryOutline => ({
   id: `${prompt} ${reward}`,
   source: "log",
   source_id: "l",
@@ -16,6 +16,8 @@ const outline = (prompt: string, reward: number): TrajectoryOutline => ({
   metrics: {},
   reply_count: 1,
   token_count: 1,
+  cost,
+  currency: cost === null ? null : "USD",
   has_logprobs: false,
   prompt,
   answer: "",
@@ -64,4 +66,12 @@ test("recognizes an evaluation with few answers per prompt", () => {
   assert.ok(hasFewAnswers(evaluationRows(versions, "change")));
   assert.ok(!hasFewAnswers(evaluationRows([answers(4), answers(5)], "change")));
   assert.ok(!hasFewAnswers([]));
+});
+
+test("averages the known costs of each version's trajectories", () => {
+  const costly = [[outline("a", 0, 0.5), outline("b", 1, 1.5), outline("b", 1)], [outline("a", 1)]];
+  assert.deepEqual(meanCosts(evaluationRows(costly, "change")), [
+    { cost: 1, currency: "USD" },
+    { cost: null, currency: null },
+  ]);
 });

@@ -1,5 +1,6 @@
 // Compares versions by their rewards for the same prompts. Has no side effects.
 import type { TrajectoryOutline } from "../../client/api.ts";
+import { costSum } from "../../client/cost-text.ts";
 
 /** Trajectories of one version for one prompt. */
 export interface EvaluationCell {
@@ -80,6 +81,19 @@ export function evaluationSummary(rows: readonly EvaluationRow[]): EvaluationSum
     worse: countOf(-1),
     equal: countOf(0),
   };
+}
+
+/** Returns the mean cost of each version's trajectories whose cost is known. */
+export function meanCosts(
+  rows: readonly EvaluationRow[],
+): readonly Pick<TrajectoryOutline, "cost" | "currency">[] {
+  return (rows[0]?.cells ?? []).map((_, column) => {
+    const known = rows
+      .flatMap(({ cells }) => cells[column]?.outlines ?? [])
+      .filter(({ cost }) => cost !== null);
+    const { cost, currency } = costSum(known);
+    return { cost: cost === null ? null : cost / known.length, currency };
+  });
 }
 
 /** Number of answers of a version to a prompt below which their mean is mostly chance. */

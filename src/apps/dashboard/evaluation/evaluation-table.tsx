@@ -1,8 +1,9 @@
 // Table of an evaluation: a row per prompt, a column per version. A cell opens the answers.
+import { costText } from "../../client/cost-text.ts";
 import { counted, shortNumber, shownDifference } from "../components/numbers.ts";
 import { WideTable } from "../components/shown.tsx";
 import { differingTexts } from "../components/tables/differing-texts.ts";
-import { type EvaluationRow, evaluationSummary } from "./evaluation-rows.ts";
+import { type EvaluationRow, evaluationSummary, meanCosts } from "./evaluation-rows.ts";
 
 export function EvaluationTable({
   rows,
@@ -16,6 +17,7 @@ export function EvaluationTable({
   readonly onOpen: (prompt: string, version: number) => void;
 }) {
   const { meanRewards, sharedCount } = evaluationSummary(rows);
+  const costs = meanCosts(rows);
   const prompts = differingTexts(rows.map(({ prompt }) => prompt));
   return (
     <WideTable label="Rewards by prompt and version">
@@ -44,6 +46,17 @@ export function EvaluationTable({
             <Difference of={[meanRewards[0], meanRewards.at(-1)]} />
           </td>
         </tr>
+        {costs.some(({ cost }) => cost !== null) && (
+          <tr class="summary">
+            <th scope="row">mean cost of a trajectory</th>
+            {costs.map((cost, index) => (
+              <td key={index} class="number">
+                {costText(cost) ?? "–"}
+              </td>
+            ))}
+            <td />
+          </tr>
+        )}
         {rows.map(({ prompt, cells }, place) => (
           <tr key={prompt}>
             <td class="words" title={prompt} dir="auto">

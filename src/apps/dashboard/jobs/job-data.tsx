@@ -1,5 +1,6 @@
 // Part of the view of a job: the data that it trains on and skips.
 import type { TrainingJob } from "../../client/api.ts";
+import { costText } from "../../client/cost-text.ts";
 import { jobItems } from "../../client/job-items.ts";
 import { counted, shortNumber } from "../components/numbers.ts";
 import { Facts } from "../components/shown.tsx";
@@ -7,13 +8,14 @@ import { explainSkip } from "./skip-reasons.ts";
 
 /** Amount of training data, and counts of skipped data by reason. */
 export function NotTrained({
-  job: { counts, kind, preference_config: preferences, config_not_applied: notApplied },
+  job: { counts, kind, preference_config: preferences, config_not_applied: notApplied, ...job },
 }: {
   readonly job: TrainingJob;
 }) {
   if (counts === null) return null;
   const skipped = Object.entries(counts.skipped).filter(([, count]) => count > 0);
   const isGrouped = kind === "rl";
+  const cost = costText(job);
   const items = jobItems({ kind, preference_config: preferences });
   return (
     <section aria-labelledby="data">
@@ -26,6 +28,7 @@ export function NotTrained({
           [items.many, shortNumber(counts.trajectories)],
           ["sequences", shortNumber(counts.sequences)],
           ["tokens", shortNumber(counts.trainable_tokens)],
+          ...(cost === null ? [] : ([["cost", cost]] as const)),
         ]}
       />
       {skipped.length > 0 && (

@@ -1,6 +1,7 @@
 // Usage of the last 30 days: a bar for the tokens of each day, and the whole usage as CSV.
 import type { Usage } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
+import { costSum, costText } from "../../client/cost-text.ts";
 import { webPlatform } from "../../client/platform.ts";
 import { Failure } from "../components/forms/failure.tsx";
 import { Icon } from "../components/icon.tsx";
@@ -37,11 +38,18 @@ export function UsageBars({ hone }: { readonly hone: Hone }) {
 function Bars({ days }: { readonly days: readonly DayOfUsage[] }) {
   const most = axisEnd(Math.max(...days.map(({ tokens }) => tokens)));
   const sum = (of: (day: DayOfUsage) => number): number => days.reduce((total, day) => total + of(day), 0);
+  const cost = costText(costSum(days));
   return (
     <figure class="card usage-bars">
       <figcaption>
         <strong>{exact(sum(({ tokens }) => tokens))}</strong> tokens in{" "}
-        <strong>{exact(sum(({ requests }) => requests))}</strong> requests{" "}
+        <strong>{exact(sum(({ requests }) => requests))}</strong> requests
+        {cost !== null && (
+          <>
+            {" "}
+            for <strong>{cost}</strong>
+          </>
+        )}{" "}
         <span class="muted">in the last {counted(dayCount, "day")}</span>
       </figcaption>
       <div class="bar-ticks muted" aria-hidden="true">
@@ -50,12 +58,12 @@ function Bars({ days }: { readonly days: readonly DayOfUsage[] }) {
         ))}
       </div>
       <div class="bars" aria-hidden="true">
-        {days.map(({ day, tokens, requests }) => (
+        {days.map((day) => (
           <i
-            key={day}
-            class={tokens === 0 ? "none" : undefined}
-            title={`${day}: ${exact(tokens)} tokens, ${exact(requests)} requests`}
-            style={{ height: `${(100 * tokens) / most}%` }}
+            key={day.day}
+            class={day.tokens === 0 ? "none" : undefined}
+            title={dayText(day)}
+            style={{ height: `${(100 * day.tokens) / most}%` }}
           />
         ))}
       </div>
@@ -69,6 +77,11 @@ function Bars({ days }: { readonly days: readonly DayOfUsage[] }) {
 
 function exact(count: number): string {
   return count.toLocaleString("en");
+}
+
+function dayText({ day, tokens, requests, ...cost }: DayOfUsage): string {
+  const counts = [`${exact(tokens)} tokens`, `${exact(requests)} requests`];
+  return `${day}: ${[...counts, costText(cost)].filter((part) => part !== null).join(", ")}`;
 }
 
 async function readDays(hone: Hone, signal: AbortSignal): Promise<readonly DayOfUsage[]> {

@@ -1,16 +1,22 @@
 // Sums usage by day. Has no side effects.
 import type { Usage } from "../../client/api.ts";
+import { costSum } from "../../client/cost-text.ts";
 
 export interface DayOfUsage {
   /** `YYYY-MM-DD` in UTC. */
   readonly day: string;
   readonly tokens: number;
   readonly requests: number;
+  readonly cost: number | null;
+  readonly currency: string | null;
 }
 
 const dayMs = 86_400_000;
 
-type Counted = Pick<Usage, "day" | "requests" | "prompt_tokens" | "completion_tokens" | "training_tokens">;
+type Counted = Pick<
+  Usage,
+  "day" | "requests" | "prompt_tokens" | "completion_tokens" | "training_tokens" | "cost" | "currency"
+>;
 
 /** Returns the end of a y axis: the least number of the form 1, 2 or 5 times a power of ten that is not below. */
 export function axisEnd(value: number): number {
@@ -30,6 +36,7 @@ export function daysOf(rows: readonly Counted[], today: Date, dayCount: number):
         0,
       ),
       requests: own.reduce((sum, row) => sum + row.requests, 0),
+      ...costSum(own),
     };
   });
 }

@@ -1,4 +1,5 @@
 // Table of usage by day, key and model, page by page. Users see their own usage, administrators the usage of everyone.
+import { costSum, costText } from "../../client/cost-text.ts";
 import type { Hone } from "../../client/hone.ts";
 import { listed, PagedTable } from "../components/paged-table.tsx";
 import { addressOf, place } from "../router.ts";
@@ -40,11 +41,12 @@ export function UsedTokens({ hone, isAdmin }: { readonly hone: Hone; readonly is
     },
     [hone, isAdmin],
   );
+  const hasCosts = costSum(loaded.value?.rows ?? []).cost !== null;
   return (
     <PagedTable
       loaded={loaded}
       label="Usage"
-      columns={columns}
+      columns={hasCosts ? [...columns, { number: "cost" }] : columns}
       none={() => "No usage yet. Usage is counted by day, key and model."}
       first={after === "" ? null : addressOf("usage")}
       nextOf={(last) => addressOf("usage", [], { [name]: last })}
@@ -59,6 +61,7 @@ export function UsedTokens({ hone, isAdmin }: { readonly hone: Hone; readonly is
           <td class="number">{shown(row.prompt_tokens)}</td>
           <td class="number">{shown(row.completion_tokens)}</td>
           <td class="number">{shown(row.training_tokens)}</td>
+          {hasCosts && <td class="number">{costText(row) ?? "–"}</td>}
         </tr>
       )}
     </PagedTable>

@@ -64,7 +64,7 @@ async function keysOf(
   switch (view) {
     case "conversations": {
       const { data } = await hone.recordings.list(askedPage(query, entity), { signal }).first();
-      return orderedRows(data, columnsWith(new Map()), layoutIn(query)).map(keyOf);
+      return orderedRows(data, columnsWith(new Map(), data), layoutIn(query)).map(keyOf);
     }
     case "feedback": {
       const { feedbackColumns, readFeedback } = await import("../feedback-list/feedback-table.tsx");

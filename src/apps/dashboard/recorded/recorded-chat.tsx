@@ -1,5 +1,6 @@
 // View of a recorded chat: its turns with their tokens, and feedback on the chat and on each choice.
 import type { RecordedCompletion } from "../../client/api.ts";
+import { costText } from "../../client/cost-text.ts";
 import type { Hone } from "../../client/hone.ts";
 import { FeedbackPanel } from "../feedback/feedback-panel.tsx";
 import { isOnChoice } from "../feedback/references.ts";
@@ -133,6 +134,7 @@ function latencyText({
 
 function About({ chat }: { readonly chat: RecordedCompletion }) {
   const { usage, sampling, metadata } = chat;
+  const cost = costText(chat);
   return (
     <section aria-labelledby="about">
       <h2 id="about">{chat.model}</h2>
@@ -147,6 +149,7 @@ function About({ chat }: { readonly chat: RecordedCompletion }) {
           ["answered", <When at={chat.ended_at} />],
           ["duration", latencyText(chat)],
           ["tokens", `${usage.prompt_tokens} in the prompt, ${usage.completion_tokens} in the answer`],
+          ...(cost === null ? [] : ([["cost", cost]] as const)),
           ["temperature", sampling === null ? "–" : String(sampling.temperature)],
           ["request", chat.request_id],
         ]}

@@ -79,7 +79,7 @@ function ChatList({ hone }: { readonly hone: Hone }) {
       <DataList
         loaded={loaded}
         label="Recorded conversations"
-        columns={columnsWith(names.value ?? new Map())}
+        columns={columnsWith(names.value ?? new Map(), loaded.value?.rows ?? [])}
         idOf={({ reference }) => reference}
         nameOf={({ request_id: id }) => `conversation ${id}`}
         selection={selection}

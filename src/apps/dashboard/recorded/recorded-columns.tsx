@@ -2,13 +2,22 @@
 import type { StoredChatCompletion } from "../../client/api.ts";
 import { msText, shortNumber } from "../components/numbers.ts";
 import { When } from "../components/shown.tsx";
+import { costColumns } from "../components/tables/cost-columns.ts";
 import { type DataColumn, textColumn } from "../components/tables/data-table.tsx";
 import { ModelName } from "../components/tables/job-cells.tsx";
 import { fromHere } from "../neighbours/list-place.ts";
 import { addressOf } from "../router.ts";
 
-/** @param names names of models by id; a request may have named its model by the id */
-export function columnsWith(names: ReadonlyMap<string, string>): readonly DataColumn<StoredChatCompletion>[] {
+/**
+ * Returns the columns.
+ *
+ * @param names names of models by id; a request may have named its model by the id
+ * @param rows rows of the table, which has costs if any row has one
+ */
+export function columnsWith(
+  names: ReadonlyMap<string, string>,
+  rows: readonly StoredChatCompletion[],
+): readonly DataColumn<StoredChatCompletion>[] {
   const modelOf = ({ model, model_id: id }: StoredChatCompletion) =>
     model === id ? (names.get(id) ?? model) : model;
   return [
@@ -39,6 +48,7 @@ export function columnsWith(names: ReadonlyMap<string, string>): readonly DataCo
       sort: ({ usage }) => usage.completion_tokens,
       cell: ({ usage }) => usage.completion_tokens,
     },
+    ...costColumns(rows),
     {
       name: "duration",
       isNumber: true,

@@ -5,6 +5,7 @@ import { FeedbackPanel } from "../feedback/feedback-panel.tsx";
 import { msText } from "../components/numbers.ts";
 import { Facts, Shown, State, When } from "../components/shown.tsx";
 import { useLoaded } from "../use-loaded.ts";
+import { callCost } from "./call-cost.ts";
 import { callName, durationMs } from "./call-tree.ts";
 
 export function CallState({ of: { exception, ended_at: end } }: { readonly of: WeaveCall }) {
@@ -22,7 +23,11 @@ export function CallDetail({
 }) {
   const loaded = useLoaded(
     (signal) =>
-      hone.call("POST /call/read", { body: { project_id: project, id } }, { isRepeatable: true, signal }),
+      hone.call(
+        "POST /call/read",
+        { body: { project_id: project, id, include_costs: true } },
+        { isRepeatable: true, signal },
+      ),
     [hone, project, id],
   );
   return (
@@ -34,6 +39,7 @@ export function CallDetail({
 
 function WholeCall({ hone, call }: { readonly hone: Hone; readonly call: WeaveCall }) {
   const { id, project_id: projectId, wb_user_id: owner, exception, started_at: startedAt } = call;
+  const cost = callCost(call);
   return (
     <section aria-labelledby="call">
       <h2 id="call" dir="auto">
@@ -43,6 +49,7 @@ function WholeCall({ hone, call }: { readonly hone: Hone; readonly call: WeaveCa
         of={[
           ["state", <CallState of={call} />],
           ["duration", msText(durationMs(call))],
+          ...(cost === null ? [] : ([["cost", cost]] as const)),
           ["started", <When at={startedAt} />],
           ["recorded by", owner],
           ["call id", <code>{id}</code>],

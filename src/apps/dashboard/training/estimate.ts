@@ -1,15 +1,7 @@
-// Estimates the tokens of a file of training data, and the time of its training.
+// Estimates the tokens on which a file of training data trains a model, and the time of one pass.
 import type { Hone } from "../../client/hone.ts";
+import type { JobSize } from "./job-estimate.tsx";
 import { type FileKind, shownMessages, type TrainingRow } from "./training-rows.ts";
-
-export interface Estimate {
-  /** Number of tokens of all rows, in one pass. */
-  readonly tokens: number;
-  /** True if the number was extrapolated from a sample of the rows. */
-  readonly isSampled: boolean;
-  /** Seconds of one pass at the speed of the model's last job; null if the model has not been trained. */
-  readonly seconds: number | null;
-}
 
 /** Maximum number of rows that are tokenized. */
 const sampleMax = 16;
@@ -19,26 +11,35 @@ export async function estimate(
   modelId: string,
   data: { readonly rows: readonly TrainingRow[]; readonly kind: FileKind },
   signal: AbortSignal,
-): Promise<Estimate> {
+): Promise<JobSize> {
   const { rows, kind } = data;
   const distance = Math.max(1, Math.floor(rows.length / sampleMax));
   const sample = rows.filter((_, index) => index % distance === 0).slice(0, sampleMax);
   const counts = await Promise.all(
     sample.map(async (row) => {
-      const prompt = shownMessages(row, kind)
-        .map(({ text }) => text)
-        .join("\n");
-      return (await hone.texts.tokenize({ model: modelId, prompt }, { signal })).count;
+      const messages = shownMessages(row, kind);
+      const countOf = async (isTrained: boolean): Promise<number> => {
+        const texts = messages.filter((message) => message.isTrained === isTrained).map(({ text }) => text);
+        const prompt = texts.join("\n");
+        return prompt === "" ? 0 : (await hone.texts.tokenize({ model: modelId, prompt }, { signal })).count;
+      };
+      return { trained: await countOf(true), others: await countOf(false) };
     }),
   );
-  const counted = counts.reduce((sum, count) => sum + count, 0);
-  const tokens = sample.length === 0 ? 0 : Math.round((counted / sample.length) * rows.length);
+  const ofAllRows = (counted: number): number =>
+    sample.length === 0 ? 0 : Math.round((counted / sample.length) * rows.length);
+  const trainedTokens = ofAllRows(counts.reduce((sum, { trained }) => sum + trained, 0));
+  const tokens = trainedTokens + ofAllRows(counts.reduce((sum, { others }) => sum + others, 0));
   const speed = await lastSpeed(hone, modelId, signal);
-  return { tokens, isSampled: sample.length < rows.length, seconds: speed === null ? null : tokens / speed };
+  return {
+    trainedTokens,
+    isSampled: sample.length < rows.length,
+    seconds: speed === null ? null : tokens / speed,
+  };
 }
 
 /** Returns the tokens per second of the model's last training; null if it has not been trained. */
-async function lastSpeed(hone: Hone, modelId: string, signal: AbortSignal): Promise<number | null> {
+export async function lastSpeed(hone: Hone, modelId: string, signal: AbortSignal): Promise<number | null> {
   const { data } = await hone.checkpoints.list(modelId, { order: "desc", limit: 1 }, { signal }).first();
   const speed = data[0]?.metrics["throughput/trainer_tokens_per_second"];
   return speed === undefined || speed <= 0 ? null : speed;

@@ -1,4 +1,5 @@
 // Form that trains a model on feedback about its answers. It first shows what the job would train on.
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { FeedbackJob, ModelObject } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
@@ -7,6 +8,8 @@ import { Facts, Shown, WideTable } from "../components/shown.tsx";
 import { differingTexts } from "../components/tables/differing-texts.ts";
 import { addressOf, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
+import { lastSpeed } from "./estimate.ts";
+import { JobEstimate } from "./job-estimate.tsx";
 import { JobForm, type Settings } from "./job-form.tsx";
 import { UnreadFeedback } from "./unread-feedback.tsx";
 
@@ -30,6 +33,7 @@ function FeedbackForm({ hone, model }: { readonly hone: Hone; readonly model: Mo
     (signal) => hone.jobs.createFromFeedback({ ...choice, dry_run: true }, { signal }),
     [hone, model.id, ruleId],
   );
+  const speed = useLoaded((signal) => lastSpeed(hone, model.id, signal), [hone, model.id]);
   const terms = ruleId === "" ? thumbs.terms : rules.value?.find(({ id }) => id === ruleId)?.terms;
   const create = async (settings: Settings): Promise<string> => {
     const { id } = await hone.jobs.createFromFeedback({ ...choice, experimental_config: settings });
@@ -41,14 +45,30 @@ function FeedbackForm({ hone, model }: { readonly hone: Hone; readonly model: Mo
       of="rl"
       isReady={(preview.value?.counts.groups ?? 0) > 0}
       create={create}
-      preview={
+      preview={(passes) => (
         <>
-          <Shown loaded={preview}>{(job) => <Preview of={job} />}</Shown>
+          <Shown loaded={preview}>
+            {(job) => (
+              <Preview of={job}>
+                {job.counts.groups > 0 && (
+                  <JobEstimate
+                    hone={hone}
+                    modelId={model.id}
+                    size={{
+                      trainedTokens: job.counts.trained_tokens,
+                      seconds: speed.value === null ? null : job.counts.tokens / speed.value,
+                    }}
+                    passes={passes}
+                  />
+                )}
+              </Preview>
+            )}
+          </Shown>
           {preview.value?.counts.groups === 0 && terms !== undefined && (
             <UnreadFeedback hone={hone} project={`${entity}/${project}`} terms={terms} />
           )}
         </>
-      }
+      )}
     >
       <p>
         Trains{" "}
@@ -72,7 +92,13 @@ function FeedbackForm({ hone, model }: { readonly hone: Hone; readonly model: Mo
   );
 }
 
-function Preview({ of: { counts, reasons, groups } }: { readonly of: FeedbackJob }) {
+function Preview({
+  of: { counts, reasons, groups },
+  children,
+}: {
+  readonly of: FeedbackJob;
+  readonly children: ComponentChildren;
+}) {
   const prompts = differingTexts(groups.map(({ prompt }) => prompt));
   return (
     <section aria-labelledby="preview">
@@ -86,6 +112,7 @@ function Preview({ of: { counts, reasons, groups } }: { readonly of: FeedbackJob
           ["tokens", shortNumber(counts.tokens)],
         ]}
       />
+      {children}
       {counts.groups === 0 && <p>No prompt has answers with different rewards yet.</p>}
       <ul>
         {Object.entries(counts.left_out).map(([reason, count]) => (

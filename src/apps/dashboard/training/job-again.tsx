@@ -6,6 +6,7 @@ import { Shown } from "../components/shown.tsx";
 import { addressOf, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
 import { settingsOf, trainAgain } from "./again.ts";
+import { JobEstimate } from "./job-estimate.tsx";
 import { JobForm } from "./job-form.tsx";
 import { offeredSettings } from "./settings.ts";
 
@@ -27,6 +28,11 @@ function AgainForm({ hone, job }: { readonly hone: Hone; readonly job: TrainingJ
     <JobForm
       of={form}
       values={asked === null ? values : { ...values, learning_rate: asked }}
+      preview={(passes) =>
+        job.counts !== null && (
+          <JobEstimate hone={hone} modelId={job.model_id} size={sizeOf(job, job.counts)} passes={passes} />
+        )
+      }
       create={(settings) => trainAgain(hone, job, settings)}
     >
       <p>
@@ -36,4 +42,16 @@ function AgainForm({ hone, job }: { readonly hone: Hone; readonly job: TrainingJ
       </p>
     </JobForm>
   );
+}
+
+/** Returns the size of a job on the same data. The time is that of the earlier job. */
+function sizeOf(
+  { state, duration_seconds: duration }: TrainingJob,
+  counts: NonNullable<TrainingJob["counts"]>,
+) {
+  const isMeasured = state === "succeeded" && duration !== null;
+  return {
+    trainedTokens: counts.trainable_tokens,
+    seconds: isMeasured ? duration / (counts.steps?.passes ?? 1) : null,
+  };
 }

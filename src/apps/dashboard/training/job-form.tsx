@@ -1,11 +1,12 @@
 // Form that creates a training job: fields of the caller, the settings that the page offers, and the button that starts
 // the job and opens its view.
 import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
 import { Failure } from "../components/forms/failure.tsx";
 import { useAction } from "../components/forms/use-action.ts";
 import { addressOf, go } from "../router.ts";
 import { SettingsFields } from "./settings-fields.tsx";
-import { settingsIn, type SettingName } from "./settings.ts";
+import { passesIn, settingsIn, type SettingName } from "./settings.ts";
 
 export type Settings = Readonly<Partial<Record<SettingName, number>>>;
 
@@ -24,16 +25,18 @@ export function JobForm({
   readonly isReady?: boolean;
   /** Creates the job with the form's settings, and returns its id. */
   readonly create: (settings: Settings) => Promise<string>;
-  /** The job's data, shown below the button. */
-  readonly preview?: ComponentChildren;
+  /** Returns the job's data, shown below the button, for a number of passes over it. */
+  readonly preview?: (passes: number) => ComponentChildren;
   /** Fields above the settings. */
   readonly children: ComponentChildren;
 }) {
   const { isBusy, failure, run } = useAction();
+  const [changed, setChanged] = useState<Settings | null>(null);
   return (
     <form
       class="stacked"
       aria-label="Training job"
+      onInput={(event) => setChanged(settingsIn(new FormData(event.currentTarget)))}
       onSubmit={(event) => {
         event.preventDefault();
         const settings = settingsIn(new FormData(event.currentTarget));
@@ -46,7 +49,7 @@ export function JobForm({
       <button type="submit" disabled={isBusy || !isReady}>
         {isBusy ? "Creating the job …" : "Start the job"}
       </button>
-      {preview}
+      {preview?.(passesIn(changed ?? values))}
     </form>
   );
 }

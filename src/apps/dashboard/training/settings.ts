@@ -9,6 +9,15 @@ export const offeredSettings = [
 
 export type SettingName = (typeof offeredSettings)[number]["file" | "rl"];
 
+/** Number of passes that the server makes if the user sets none. It is the same for all kinds of jobs. */
+export const usualPasses = 1;
+
+/** Returns the number of passes over the data that settings ask for. */
+export function passesIn(settings: Readonly<Partial<Record<SettingName, number | string>>>): number {
+  const given = Number(settings.epochs ?? settings.passes);
+  return given > 0 ? given : usualPasses;
+}
+
 /** Returns the settings of a form whose fields are not empty. */
 export function settingsIn(data: FormData): Readonly<Partial<Record<SettingName, number>>> {
   const names = new Set<SettingName>(offeredSettings.flatMap(({ file, rl }) => [file, rl]));

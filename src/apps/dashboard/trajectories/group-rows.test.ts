@@ -15,6 +15,8 @@ const outline = (group: number, index: number, reward: number): TrajectoryOutlin
   reward,
   metrics: {},
   reply_count: 1,
+  cost: null,
+  currency: null,
   token_count: 1,
   has_logprobs: true,
   prompt: `prompt ${group}`,

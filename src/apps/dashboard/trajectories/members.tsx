@@ -42,21 +42,17 @@ export function Members({
 /** Maximum number of trajectories of a group that are linked. */
 const siblingsMax = 64;
 
-/** Links to all trajectories of the group of a stored trajectory; nothing if it is the only one. */
-export function Siblings({
-  hone,
-  modelId,
-  of,
-}: {
-  readonly hone: Hone;
-  readonly modelId: string;
-  readonly of: Pick<TrajectoryOutline, "id" | "index" | "source" | "source_id" | "group_index">;
-}) {
-  const { id, index, source, source_id: sourceId, group_index: groupIndex } = of;
+/** Returns the summaries of a stored trajectory's group, including its own; null before they are loaded. */
+export function useGroup(
+  hone: Hone,
+  { modelId, number }: { readonly modelId: string; readonly number: string },
+  of: Pick<TrajectoryOutline, "index" | "source" | "source_id" | "group_index">,
+): readonly TrajectoryOutline[] | null {
+  const { index, source, source_id: sourceId, group_index: groupIndex } = of;
   const { value } = useLoaded(
     async (signal) => {
       // A group is stored at once, so its trajectories have consecutive numbers.
-      const before = Number(id) - index - 1;
+      const before = Number(number) - index - 1;
       const query = {
         source,
         order: "asc",
@@ -66,13 +62,26 @@ export function Siblings({
       const page = await hone.trajectories.outlines(modelId, query, { signal }).first();
       return page.data.filter((one) => one.source_id === sourceId && one.group_index === groupIndex);
     },
-    [hone, modelId, id],
+    [hone, modelId, number],
   );
-  if (value === null || value.length < 2) return null;
+  return value;
+}
+
+/** Links to all trajectories of the group of a stored trajectory; nothing if it is the only one. */
+export function Siblings({
+  members,
+  modelId,
+  number,
+}: {
+  readonly members: readonly TrajectoryOutline[];
+  readonly modelId: string;
+  readonly number: string;
+}) {
+  if (members.length < 2) return null;
   return (
     <section aria-labelledby="group">
       <h2 id="group">Rewards of its group</h2>
-      <Members group={{ members: value }} modelId={modelId} current={id} from={sameList()} />
+      <Members group={{ members }} modelId={modelId} current={number} from={sameList()} />
     </section>
   );
 }

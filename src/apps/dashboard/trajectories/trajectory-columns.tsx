@@ -1,6 +1,7 @@
 // Columns of the table of stored trajectories: prompt, answer, reward, and the metrics that most rows have.
 import type { TrajectoryOutline } from "../../client/api.ts";
 import { When } from "../components/shown.tsx";
+import { costColumns } from "../components/tables/cost-columns.ts";
 import { type DataColumn, textColumn } from "../components/tables/data-table.tsx";
 import { fromHere } from "../neighbours/list-place.ts";
 import { addressOf } from "../router.ts";
@@ -47,6 +48,7 @@ export function columnsOf(
       sort: ({ token_count: count }) => count,
       cell: ({ token_count: count }) => (count === 0 ? "" : count),
     },
+    ...costColumns(rows),
     {
       name: "source",
       class: "brief",

@@ -5,11 +5,12 @@ import { Failure } from "../components/forms/failure.tsx";
 import { ModelField } from "../components/forms/model-field.tsx";
 import { modelNamed, shortName } from "../components/forms/model-named.ts";
 import { useAction } from "../components/forms/use-action.ts";
-import { durationText } from "../components/numbers.ts";
-import { Facts, Shown, View } from "../components/shown.tsx";
+import { counted } from "../components/numbers.ts";
+import { Shown, View } from "../components/shown.tsx";
 import { FromFeedback } from "../training/from-feedback.tsx";
 import { JobAgain } from "../training/job-again.tsx";
 import { estimate } from "../training/estimate.ts";
+import { JobEstimate } from "../training/job-estimate.tsx";
 import { RowPreview } from "../training/row-preview.tsx";
 import { JobForm, type Settings } from "../training/job-form.tsx";
 import { type FileKind, fileKinds, readRows, type TrainingRows } from "../training/training-rows.ts";
@@ -115,7 +116,16 @@ function FromFile({ hone, modelId }: { readonly hone: Hone; readonly modelId: st
       of="file"
       isReady={rows.length > 0}
       create={create}
-      preview={rows.length > 0 && <RowPreview rows={rows} kind={kind} />}
+      preview={(passes) =>
+        rows.length > 0 && (
+          <>
+            {model !== null && (
+              <Size hone={hone} modelId={model.id} rows={rows} kind={kind} passes={passes} />
+            )}
+            <RowPreview rows={rows} kind={kind} />
+          </>
+        )
+      }
     >
       <div class="fields">
         <ModelField
@@ -150,7 +160,6 @@ function FromFile({ hone, modelId }: { readonly hone: Hone; readonly modelId: st
       </div>
       <Failure of={chosen.failure} />
       <Shown loaded={read}>{(found) => found !== null && <Faults of={found} />}</Shown>
-      {rows.length > 0 && model !== null && <Size hone={hone} modelId={model.id} rows={rows} kind={kind} />}
     </JobForm>
   );
 }
@@ -172,16 +181,18 @@ function Faults({ of: { rows, faults } }: { readonly of: TrainingRows }) {
   );
 }
 
-/** Number of rows and tokens, and the expected time of one pass. */
+/** Size of the job, and its expected time and cost. */
 function Size({
   hone,
   modelId,
+  passes,
   ...data
 }: {
   readonly hone: Hone;
   readonly modelId: string;
   readonly rows: TrainingRows["rows"];
   readonly kind: FileKind;
+  readonly passes: number;
 }) {
   const loaded = useLoaded(
     (signal) => estimate(hone, modelId, data, signal),
@@ -189,17 +200,11 @@ function Size({
   );
   return (
     <Shown loaded={loaded}>
-      {({ tokens, isSampled, seconds }) => (
-        <Facts
-          of={[
-            ["rows", data.rows.length.toLocaleString("en")],
-            ["tokens", `${isSampled ? "about " : ""}${tokens.toLocaleString("en")}`],
-            [
-              "time of one pass",
-              seconds === null ? "unknown before the first job" : `about ${durationText(seconds)}`,
-            ],
-          ]}
-        />
+      {(size) => (
+        <section aria-labelledby="size">
+          <h2 id="size">{counted(data.rows.length, "row")}</h2>
+          <JobEstimate hone={hone} modelId={modelId} size={size} passes={passes} />
+        </section>
       )}
     </Shown>
   );

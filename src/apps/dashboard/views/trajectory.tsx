@@ -1,11 +1,12 @@
 // View of a stored trajectory: its turns, reward, metrics and feedback.
 import type { ModelObject, StoredTrajectory } from "../../client/api.ts";
+import { costText } from "../../client/cost-text.ts";
 import type { Hone } from "../../client/hone.ts";
 import { FeedbackPanel } from "../feedback/feedback-panel.tsx";
 import { callIn } from "../feedback/references.ts";
 import { counted, shortNumber } from "../components/numbers.ts";
 import { Facts, Shown, View, When } from "../components/shown.tsx";
-import { Siblings } from "../trajectories/members.tsx";
+import { Siblings, useGroup } from "../trajectories/members.tsx";
 import { metricText } from "../trajectories/metric-text.ts";
 import { RawJson } from "../trajectories/raw-json.tsx";
 import { sourceText } from "../trajectories/trajectory-columns.tsx";
@@ -61,8 +62,7 @@ export function TrajectoryView({
           <div class="beside">
             <Turns trajectory={trajectory} />
             <aside>
-              <Judgement trajectory={trajectory} />
-              <Siblings hone={hone} modelId={modelId} of={trajectory} />
+              <Judged hone={hone} modelId={modelId} number={number} trajectory={trajectory} />
               <Shown loaded={model}>
                 {(owner) => <FeedbackPanel hone={hone} subject={subjectOf(owner, trajectory)} />}
               </Shown>
@@ -111,7 +111,34 @@ function Logs({ of: logs }: { readonly of: unknown }) {
   );
 }
 
-function Judgement({ trajectory }: { readonly trajectory: StoredTrajectory }) {
+/** Reward and cost of the trajectory, and links to the rest of its group. */
+function Judged({
+  hone,
+  trajectory,
+  ...key
+}: {
+  readonly hone: Hone;
+  readonly modelId: string;
+  readonly number: string;
+  readonly trajectory: StoredTrajectory;
+}) {
+  const members = useGroup(hone, key, trajectory) ?? [];
+  const own = members.find(({ id }) => id === key.number);
+  return (
+    <>
+      <Judgement trajectory={trajectory} cost={own === undefined ? null : costText(own)} />
+      <Siblings {...key} members={members} />
+    </>
+  );
+}
+
+function Judgement({
+  trajectory,
+  cost,
+}: {
+  readonly trajectory: StoredTrajectory;
+  readonly cost: string | null;
+}) {
   const metrics = Object.entries({
     ...numbersIn(trajectory["auto_metrics"]),
     ...numbersIn(trajectory["metrics"]),
@@ -137,6 +164,7 @@ function Judgement({ trajectory }: { readonly trajectory: StoredTrajectory }) {
           ["stored", <When at={recordedAt} />],
           ["group", `${trajectory.group_index + 1}, attempt ${trajectory.index + 1}`],
           ["versions", versionsText(trajectory)],
+          ...(cost === null ? [] : ([["cost", cost]] as const)),
         ]}
       />
       {Object.keys(metadata).length > 0 && (

@@ -12,6 +12,8 @@ export interface FeedbackOutcome {
     readonly people: number;
     /** Number of tokens in the prompts and answers that the job trains on. */
     readonly tokens: number;
+    /** Number of tokens in the answers that the job trains on, in one pass. */
+    readonly trainedTokens: number;
     /** Number of answers left out, by the name of the reason. */
     readonly leftOut: Readonly<Record<string, number>>;
   };

@@ -12,6 +12,11 @@ export interface PreferenceOutcome extends Pick<FeedbackOutcome, "reasons" | "le
     /** Number of preferences whose chosen answer is a correction. */
     readonly corrections: number;
     readonly people: number;
+    /**
+     * Number of tokens in the answers that the job trains on, in one pass. A correction counts as much as the answer that
+     * it corrects.
+     */
+    readonly trainedTokens: number;
     /** Number of answers that occur in no preference, by the name of the reason. */
     readonly leftOut: Readonly<Record<string, number>>;
   };

@@ -40,10 +40,20 @@ function contentOf(trajectory: Trajectory): Omit<TrajectoryOutline, "part" | "gr
     metrics: Object.fromEntries(named.slice(0, metricsMax)),
     replyCount: replies.length,
     tokenCount: replies.reduce((count, reply) => count + tokenCountOf(reply), 0),
+    ...promptTokensOf(replies),
     hasLogprobs: replies.some((reply) => logprobsOf(reply).length > 0),
     prompt: asked === undefined ? "" : previewText(asked),
     answer: answered === undefined ? "" : previewText(answered),
   };
+}
+
+function promptTokensOf(replies: readonly ChoiceRecord[]): Pick<TrajectoryOutline, "promptTokenCount"> {
+  const counts = replies.map((reply) => {
+    const { prompt_token_ids: ids } = reply;
+    return Array.isArray(ids) && tokenCountOf(reply) > 0 ? ids.length : null;
+  });
+  if (counts.length === 0 || counts.includes(null)) return {};
+  return { promptTokenCount: counts.reduce<number>((sum, count) => sum + (count ?? 0), 0) };
 }
 
 function tokenCountOf(reply: ChoiceRecord): number {

@@ -15,6 +15,11 @@ export interface TrajectoryOutline {
   readonly replyCount: number;
   /** Number of tokens in these replies. A reply without token ids and log-probabilities counts as 0. */
   readonly tokenCount: number;
+  /**
+   * Number of tokens in the prompts of these replies; absent if the tokens of a prompt or of a reply are unknown, and in
+   * summaries that older servers stored.
+   */
+  readonly promptTokenCount?: number;
   readonly hasLogprobs: boolean;
   /** Beginning of the first user message; empty if there is none. */
   readonly prompt: string;

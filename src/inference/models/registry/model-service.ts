@@ -79,8 +79,12 @@ export interface ModelService {
   find(id: string, caller: Caller): Promise<TrainedModel>;
   /** Returns the owner of a model; null if the model does not exist. */
   ownerOf(id: string): Promise<Owned | null>;
-  /** Returns the full names of models by id. Leaves out ids of models that do not exist. */
-  namesOf(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  /**
+   * Returns models by id. Leaves out ids of models that do not exist.
+   *
+   * @param ids at most 100 different ids
+   */
+  findMany(ids: readonly string[]): Promise<ReadonlyMap<string, TrainedModel>>;
   /** See {@link ModelStore.findMetrics}. */
   metricsOf(versions: readonly VersionKey[], names: readonly string[]): Promise<readonly VersionMetrics[]>;
   /**
@@ -136,8 +140,8 @@ export function createModelService(dependencies: ModelDependencies): ModelServic
       return model;
     },
     ownerOf: (id) => store.find(id),
-    namesOf: async (ids) =>
-      new Map((await store.findMany(ids)).map((model) => [model.id, fullName(model)] as const)),
+    findMany: async (ids) =>
+      new Map((await store.findMany([...new Set(ids)])).map((model) => [model.id, model] as const)),
     metricsOf: (versions, names) => store.findMetrics(versions, names),
     list: async (filter, page, caller) => {
       const reach = reachOf(caller);

@@ -17,6 +17,8 @@ export interface RecordedCall {
   readonly choiceCount: number;
   /** Mean length in tokens of the call's sequences. A sequence is the prompt followed by one choice. */
   readonly tokenCount: number;
+  /** Mean length in tokens of the call's choices. */
+  readonly answerTokenCount: number;
   /** True if the recording includes the call's token ids. Without them, the call cannot be trained on. */
   readonly isWhole: boolean;
 }
@@ -46,6 +48,7 @@ export interface PlannedAnswer extends AnswerKey, AnswerScore {
   readonly reward: number;
   readonly step: number;
   readonly tokenCount: number;
+  readonly answerTokenCount: number;
   readonly use: "trained" | "compared";
 }
 
@@ -249,6 +252,7 @@ function plannedAnswer(
     ...score,
     reward,
     tokenCount: call.tokenCount,
+    answerTokenCount: call.answerTokenCount,
     use: isNew ? "trained" : "compared",
   };
 }

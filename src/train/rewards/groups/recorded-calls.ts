@@ -63,6 +63,7 @@ function referencesOf({ terms }: RewardRule, record: FeedbackRecord): readonly s
 function callOf(completion: ListedCompletion): ShownCall {
   const { requestId, modelId, step, promptHash, promptText, answerText, usage, isWhole } = completion;
   const choiceCount = completion.finishReasons.length;
+  const answerTokenCount = Math.ceil(usage.completionTokens / Math.max(1, choiceCount));
   return {
     requestId,
     modelId,
@@ -72,6 +73,7 @@ function callOf(completion: ListedCompletion): ShownCall {
     answerText,
     isWhole,
     choiceCount,
-    tokenCount: usage.promptTokens + Math.ceil(usage.completionTokens / Math.max(1, choiceCount)),
+    tokenCount: usage.promptTokens + answerTokenCount,
+    answerTokenCount,
   };
 }

@@ -32,6 +32,10 @@ export function preferenceOutcomeOf({
       preferences: preferences.length,
       corrections: preferences.filter(({ chosen }) => (chosen?.correctedText ?? null) !== null).length,
       people: people.size,
+      trainedTokens: sides.reduce(
+        (sum, side) => sum + (calls.get(side?.requestId ?? "")?.answerTokenCount ?? 0),
+        0,
+      ),
       leftOut: leftOutCounts,
     },
     reasons,

@@ -61,6 +61,7 @@ export function recordedCall(
     promptHash,
     choiceCount: 1,
     tokenCount: 10,
+    answerTokenCount: 4,
     isWhole: true,
     ...changes,
   };

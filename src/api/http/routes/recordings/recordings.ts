@@ -8,6 +8,7 @@ import {
   type NumberedPageRequest,
   pageBytesMax,
 } from "../../../../base/domain/page.ts";
+import type { Cost } from "../../../../base/domain/costs/prices.ts";
 import { parseProjectId } from "../../../../base/domain/project.ts";
 import type {
   CompletionFilter,
@@ -33,6 +34,7 @@ import {
   withMetadata,
 } from "../../../wire/recordings/stored-chats.ts";
 import { searchNote } from "../../../wire/fields/searched-text.ts";
+import { modelCosts } from "../../costs/model-costs.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
 import { sendPieces } from "../../paced-answer.ts";
@@ -76,7 +78,9 @@ export function recordingRoutes(app: FastifyInstance, dependencies: HttpDependen
       const turn = { entity: caller.entity, clock };
       const page =
         words.length === 0 ? await list(asked) : await completionsWith(words, completions, list, asked, turn);
-      return numberedPageBody(await wholePage(completions, page), storedBody);
+      const whole = await wholePage(completions, page);
+      const items = await costed(whole.items, dependencies);
+      return numberedPageBody({ ...whole, items }, storedBody);
     },
   );
   on(
@@ -90,9 +94,10 @@ export function recordingRoutes(app: FastifyInstance, dependencies: HttpDependen
     },
     async ({ params, query, caller, reply }) => {
       const stored = await read(completions, params.request_id, query, caller);
+      const [answer] = await costed([stored], dependencies);
       const feedback = await completions.feedbackOn(stored, feedbackMax);
       reply.type("application/json; charset=utf-8");
-      return sendPieces(reply, recordedText(stored, feedback), settings);
+      return sendPieces(reply, recordedText(answer, feedback), settings);
     },
   );
   on(
@@ -272,6 +277,18 @@ async function wholePage(
   }
   if (count === page.items.length) return { ...page, items };
   return { items, last: page.items[count - 1]?.number ?? 0, hasMore: true };
+}
+
+/** Returns the completions, each with the cost of its tokens. */
+async function costed(
+  stored: readonly StoredCompletion[],
+  dependencies: HttpDependencies,
+): Promise<readonly (StoredCompletion & Cost)[]> {
+  const costs = await modelCosts(
+    stored.map(({ modelId }) => modelId),
+    dependencies,
+  );
+  return stored.map((one) => ({ ...one, ...costs(one.modelId, one.usage) }));
 }
 
 type CallQuery = ValueOf<typeof callQuerySchema>;

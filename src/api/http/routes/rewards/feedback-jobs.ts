@@ -1,6 +1,8 @@
 // Routes that create training jobs from feedback, and list the feedback that a version was trained on.
 import type { FastifyInstance } from "fastify";
 import { present } from "../../../../base/domain/assert.ts";
+import { costOf } from "../../../../base/domain/costs/prices.ts";
+import type { TrainedModel } from "../../../../base/domain/model.ts";
 import { pageAnswer, pageQuerySchema, pageRequest, pageSchema } from "../../../wire/page.ts";
 import {
   feedbackPreferencesAnswer,
@@ -22,6 +24,14 @@ export function feedbackJobRoutes(app: FastifyInstance, dependencies: HttpDepend
   const { rewards, models } = dependencies;
   // These requests read stored data, so they take a share of the read budget, like requests for a page of a list.
   const on = endpoints(app, { tag: "training", scheme: "bearer", options: readsPage });
+  const costed = <Job extends { readonly counts: { readonly trainedTokens: number } }>(
+    job: Job,
+    { baseModel }: TrainedModel,
+    passCount: number,
+  ) => {
+    const trainingTokens = job.counts.trainedTokens * passCount;
+    return { ...job, ...costOf(dependencies.prices, baseModel, { trainingTokens }) };
+  };
   const answer = "The job's id, its training data, and the answers left out.";
   on(
     "POST /v1/preview/training-jobs/from-feedback",
@@ -42,11 +52,12 @@ export function feedbackJobRoutes(app: FastifyInstance, dependencies: HttpDepend
       );
       const { rule, ...selected } = await readFeedbackSelection(body, caller, dependencies);
       const asked = { ...selected, rule: present(rule, "a rule"), groupsMax };
-      const made = createJob(
+      const task = { kind: "rl", config: toTrainingConfig(config) } as const;
+      const made = await createJob(
         {
           entity: asked.model.entity,
           isDryRun: body.dryRun,
-          task: { kind: "rl", config: toTrainingConfig(config) },
+          task,
           configNotApplied,
           preview: () => rewards.preview(asked),
           train: (identity, submit) => rewards.train(asked, identity, submit),
@@ -54,7 +65,7 @@ export function feedbackJobRoutes(app: FastifyInstance, dependencies: HttpDepend
         request,
         dependencies,
       );
-      return feedbackJobAnswer.body(await made);
+      return feedbackJobAnswer.body(costed(made, asked.model, task.config.passCount));
     },
   );
   on(
@@ -93,11 +104,12 @@ export function feedbackJobRoutes(app: FastifyInstance, dependencies: HttpDepend
       );
       const { rule, ...selected } = await readFeedbackSelection(body, caller, dependencies);
       const asked = { ...selected, order: toPreferenceOrder(body, rule), preferencesMax };
-      const made = createJob(
+      const task = { kind: "preference", config: toPreferenceConfig(config) } as const;
+      const made = await createJob(
         {
           entity: asked.model.entity,
           isDryRun: body.dryRun,
-          task: { kind: "preference", config: toPreferenceConfig(config) },
+          task,
           configNotApplied,
           preview: () => rewards.previewPreferences(asked),
           train: (identity, submit) => rewards.trainPreferences(asked, identity, submit),
@@ -105,7 +117,7 @@ export function feedbackJobRoutes(app: FastifyInstance, dependencies: HttpDepend
         request,
         dependencies,
       );
-      return feedbackPreferencesAnswer.body(await made);
+      return feedbackPreferencesAnswer.body(costed(made, asked.model, task.config.epochCount));
     },
   );
 }

@@ -49,6 +49,7 @@ test("pairs rated answers, shows the pairs in a dry run, and trains on the token
     pairs: 1,
     corrections: 0,
     people: 1,
+    trained_tokens: 16,
     left_out: { single_answer: 1 },
   });
   assert.deepEqual(sidesOf(shown.body), [

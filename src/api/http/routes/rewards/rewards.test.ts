@@ -132,6 +132,7 @@ test("previews in a dry run the answers to train on with their rewards, and the 
     answers: 2,
     compared: 0,
     people: 2,
+    trained_tokens: 24,
     tokens: 32,
     left_out: { no_choice: 1, no_recording: 1, single_answer: 1 },
   });

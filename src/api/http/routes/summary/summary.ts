@@ -3,6 +3,7 @@ import type { FastifyInstance } from "fastify";
 import { type Caller, reachOf } from "../../../../base/domain/access.ts";
 import type { JobFilter, TrainingJob } from "../../../../base/domain/job.ts";
 import { serverSummarySchema } from "../../../wire/summary/server-summary.ts";
+import { nameOf } from "../job-bodies.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
 import { finishStream, openEventStream } from "../../event-reply.ts";
@@ -59,12 +60,12 @@ async function jobsFor(caller: Caller, { jobs, models }: HttpDependencies): Prom
   const list = async (state: JobFilter["state"], limit: number): Promise<readonly TrainingJob[]> =>
     (await jobs.list({ ...filter, state }, { after: null, limit, order: "desc" })).items;
   const [running, [newest]] = await Promise.all([list("running", jobsMax), list(null, 1)]);
-  const names = await models.namesOf([...new Set(running.map(({ modelId }) => modelId))]);
+  const found = await models.findMany(running.map(({ modelId }) => modelId));
   return {
     running_jobs: running.map(({ id, modelId, task, progress, waitingFor }) => ({
       id,
       model_id: modelId,
-      model: names.get(modelId) ?? null,
+      model: nameOf(found.get(modelId)),
       kind: task.kind,
       gradient_steps: progress?.gradientStepCount ?? null,
       gradient_steps_total: progress?.gradientStepCountTotal ?? null,

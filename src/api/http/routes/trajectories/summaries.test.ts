@@ -100,6 +100,8 @@ test("summarizes the start, the end and the reward of each trajectory", async ()
     metrics: { won: false },
     reply_count: 1,
     token_count: 2,
+    cost: null,
+    currency: null,
     has_logprobs: true,
     prompt: "Which city?",
     answer: "Paris.",

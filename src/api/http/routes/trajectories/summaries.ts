@@ -3,8 +3,10 @@
 import { Readable } from "node:stream";
 import type { FastifyInstance } from "fastify";
 import { present } from "../../../../base/domain/assert.ts";
+import { costOf } from "../../../../base/domain/costs/prices.ts";
 import type { NumberedPageRequest } from "../../../../base/domain/page.ts";
 import { notFound, quoted, ServiceError } from "../../../../base/domain/service-error.ts";
+import type { ListedOutline } from "../../../../base/domain/summaries/trajectory-outline.ts";
 import { searchWordsMax } from "../../../../base/domain/text/searched-words.ts";
 import { searchNote } from "../../../wire/fields/searched-text.ts";
 import {
@@ -34,7 +36,7 @@ export function outlineRoutes(
   dependencies: HttpDependencies,
   { reads, reader }: { readonly reads: ReadBudget; readonly reader: RowReader },
 ): void {
-  const { trajectories, jobs, settings, clock } = dependencies;
+  const { trajectories, jobs, settings, clock, prices } = dependencies;
   const on = endpoints(app, { tag: "trajectories", scheme: "bearer" });
   on(
     "GET /v1/preview/models/:model_id/trajectories/outlines",
@@ -53,9 +55,14 @@ export function outlineRoutes(
       const { limit = 20, order = "desc" } = query;
       const page = { after: numberAfter(query.after), limit, order };
       const model = await reachModel(dependencies, caller, params.model_id);
+      const body = (outline: ListedOutline) => {
+        const { promptTokenCount: promptTokens, tokenCount: completionTokens } = outline;
+        const tokens = promptTokens === undefined ? {} : { promptTokens, completionTokens };
+        return outlineAnswer.body({ ...outline, ...costOf(prices, model.baseModel, tokens) });
+      };
       const list = (part: NumberedPageRequest) => trajectories.listOutlines(model.id, filter, part);
       const candidates = [...words, ...metadataWords(metadata)].slice(0, searchWordsMax);
-      if (words.length + metadata.length === 0) return numberedPageBody(await list(page), outlineAnswer.body);
+      if (words.length + metadata.length === 0) return numberedPageBody(await list(page), body);
       const bounds = { count: 1, bytes: rowBytesMax };
       const read = {
         model,
@@ -74,7 +81,7 @@ export function outlineRoutes(
         page,
         { entity: caller.entity, clock },
       );
-      return numberedPageBody(found, outlineAnswer.body);
+      return numberedPageBody(found, body);
     },
   );
   on(

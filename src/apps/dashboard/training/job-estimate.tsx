@@ -1,0 +1,46 @@
+// Tokens, time and cost of a job before it starts.
+import { costText } from "../../client/cost-text.ts";
+import type { Hone } from "../../client/hone.ts";
+import { counted, durationText } from "../components/numbers.ts";
+import { Facts } from "../components/shown.tsx";
+import { useLoaded } from "../use-loaded.ts";
+
+export interface JobSize {
+  /** Number of tokens that the job trains on in one pass. */
+  readonly trainedTokens: number;
+  /** True if the number was extrapolated from a sample of the data. */
+  readonly isSampled?: boolean;
+  /** Seconds of one pass at the speed of an earlier job; null if the model has not been trained. */
+  readonly seconds: number | null;
+}
+
+export function JobEstimate({
+  hone,
+  modelId,
+  size: { trainedTokens, isSampled = false, seconds },
+  passes,
+}: {
+  readonly hone: Hone;
+  readonly modelId: string;
+  readonly size: JobSize;
+  readonly passes: number;
+}) {
+  const model = useLoaded((signal) => hone.served.get(modelId, { signal }), [hone, modelId]);
+  const { training: price = null, currency = null } = model.value?.prices ?? {};
+  const cost = price === null ? null : costText({ cost: (trainedTokens * passes * price) / 1e6, currency });
+  return (
+    <Facts
+      of={[
+        [
+          "trained tokens",
+          `${isSampled ? "about " : ""}${trainedTokens.toLocaleString("en")} × ${counted(passes, "pass", "passes")}`,
+        ],
+        [
+          "estimated time",
+          seconds === null ? "unknown before the first job" : `about ${durationText(seconds * passes)}`,
+        ],
+        ...(cost === null ? [] : ([["estimated cost", `about ${cost}`]] as const)),
+      ]}
+    />
+  );
+}
