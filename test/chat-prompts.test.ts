@@ -1,32 +1,14 @@
 // Tests over HTTP the fields of chat requests that control the prompt or return it, as tokens and as text. One server
 // serves all tests.
 import assert from "node:assert/strict";
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { loadTokenizer } from "../src/lib/tokenizer/tokenizer.ts";
 import { call, serverOfFile } from "./running-server.ts";
+import { golden, templated } from "./templated-models.ts";
 
-const golden = "test/fixtures/goldens/models/qwen3";
-/** Folder of the golden model. Its tokenizer can put a special token before a text. */
-const folder = join(mkdtempSync(join(tmpdir(), "hone-model-")), "tiny");
-
-function makeModel(): void {
-  const copied = ["config.json", "model.safetensors", "tokenizer_config.json", "chat_template.jinja"];
-  mkdirSync(folder);
-  for (const file of copied) copyFileSync(join(golden, file), join(folder, file));
-  const files = JSON.parse(readFileSync(join(golden, "tokenizer.json"), "utf8")) as Record<string, unknown>;
-  const token = "<|endoftext|>";
-  const single = [{ SpecialToken: { id: token, type_id: 0 } }, { Sequence: { id: "A", type_id: 0 } }];
-  const special_tokens = { [token]: { id: token, ids: [0], tokens: [token] } };
-  const post_processor = { type: "TemplateProcessing", single, pair: single, special_tokens };
-  writeFileSync(join(folder, "tokenizer.json"), JSON.stringify({ ...files, post_processor }));
-}
-
-makeModel();
-const server = serverOfFile({ flags: ["--model", folder, "--built-in-model", "off"] });
-after(() => rmSync(join(folder, ".."), { recursive: true }));
+const server = serverOfFile({ flags: templated });
 
 const tokenizer = await loadTokenizer(golden);
 const textOf = (ids: readonly number[]): string => tokenizer.decode(ids, { skipSpecialTokens: false });

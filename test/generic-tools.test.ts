@@ -3,9 +3,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { call, serverOfFile } from "./running-server.ts";
+import { templated } from "./templated-models.ts";
 
-const server = serverOfFile({ flags: ["--chat-tool-calls", "hone-tiny=generic"] });
+const server = serverOfFile({ flags: templated });
 
+const model = "hone-tiny";
 const parameters = {
   type: "object",
   properties: { city: { enum: ["Paris", "Rome"] }, days: { type: "integer", minimum: 1, maximum: 9 } },
@@ -17,7 +19,7 @@ const messages = [{ role: "user", content: "What will the weather be?" }];
 
 async function choiceOf(body: object) {
   const answer = await call(server(), "POST", "/v1/chat/completions", {
-    body: { messages, tools, seed: 3, max_tokens: 200, ...body },
+    body: { model, messages, tools, seed: 3, max_tokens: 200, ...body },
   });
   assert.equal(answer.status, 200, JSON.stringify(answer.body));
   return answer.body.choices[0] as {
@@ -32,8 +34,8 @@ async function choiceOf(body: object) {
 }
 
 test("writes the tools into the prompt as text", async () => {
-  const { body } = await call(server(), "POST", "/tokenize", { body: { messages, tools } });
-  const text = await call(server(), "POST", "/detokenize", { body: { tokens: body.tokens } });
+  const { body } = await call(server(), "POST", "/tokenize", { body: { model, messages, tools } });
+  const text = await call(server(), "POST", "/detokenize", { body: { model, tokens: body.tokens } });
   assert.match(String(text.body.prompt), /<tools>\n\{"type": "function", "function": \{"name": "weather"/);
 });
 

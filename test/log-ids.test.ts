@@ -68,7 +68,7 @@ test("each log line about a request or a job contains its id", async (t) => {
   left.destroy();
   const finished = await submitJob(server, modelId, 2);
   await finish(server, finished);
-  const cancelled = await submitJob(server, modelId, 24);
+  const cancelled = await submitJob(server, modelId, 12);
   await firstStep(server, cancelled);
   await ask(200, "POST", `/v1/preview/training-jobs/${cancelled}/cancel`);
   const ids = [...sent, "left"];

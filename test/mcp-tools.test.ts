@@ -15,10 +15,11 @@ import { train } from "../src/apps/client/training/train.ts";
 import { inProof } from "../src/base/domain/testing/search.ts";
 import { putHoneInto } from "./hone-command.ts";
 import { serverOfFile } from "./running-server.ts";
+import { toolModel } from "./served-jobs.ts";
 
 let hone: Hone;
 const server = serverOfFile({
-  flags: ["--chat-tool-calls", "hone-tiny=auto"],
+  flags: [...toolModel, "--chat-tool-calls", "hone-tiny=auto"],
   onStart: ({ url, apiKey }) => {
     hone = new Hone({ baseUrl: url, apiKey });
   },
@@ -80,7 +81,7 @@ test("a rollout calls tools until it answers, and a job trains only on the model
 });
 
 test("rollouts share the tools' process, or each starts its own", async () => {
-  const model = await hone.model("mcp/processes", { base: "hone-tiny" });
+  const model = await hone.model("mcp/processes", { base: "tiny" });
   const counted = async (run: string, tools: Parameters<typeof toolRollout<string>>[0]["tools"]) => {
     const results: string[] = [];
     await train(model, {
@@ -145,7 +146,7 @@ test("an MCP client improves a model through `hone mcp`: chats, feedback, a job,
     return structuredContent as Readonly<Record<string, any>>; // oxlint-disable-line typescript/no-explicit-any
   };
   const model = "mcp/rated";
-  await ask("create_model", { name: model, base_model: "hone-tiny" });
+  await ask("create_model", { name: model, base_model: "tiny" });
   const messages = [{ role: "user", content: "respond with yes or no" }];
   const { request_id: on, answers } = await ask("chat", {
     model,

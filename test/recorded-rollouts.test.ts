@@ -246,7 +246,7 @@ function answeredTokens(text: string): readonly (readonly number[])[] {
   return choices;
 }
 
-for (const [name, { rollout, histories }] of searchedOf(Object.entries(cases), 3)) {
+for (const [name, { rollout, histories }] of searchedOf(Object.entries(cases), 2)) {
   test(`${name}: the recording equals the served tokens, and training uses exactly these`, async () => {
     const model = await hone.model(`recorded/${name.replaceAll(/\W+/g, "-")}`, { base: "tiny" });
     const trajectories = await Promise.all(

@@ -1,28 +1,15 @@
 // Tests a model whose chat template raises an error if a system message is not the first message. Tests over HTTP every
 // route that renders messages.
 import assert from "node:assert/strict";
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { call, serverOfFile } from "./running-server.ts";
+import { templated } from "./templated-models.ts";
 
-const golden = "test/fixtures/goldens/models/qwen3";
-const folder = join(mkdtempSync(join(tmpdir(), "hone-model-")), "strict");
-
-function makeModel(): void {
-  mkdirSync(folder);
-  for (const file of ["config.json", "model.safetensors", "tokenizer_config.json", "tokenizer.json"])
-    copyFileSync(join(golden, file), join(folder, file));
-  copyFileSync("test/fixtures/chat-templates/qwen3.5.jinja", join(folder, "chat_template.jinja"));
-}
-
-makeModel();
-const server = serverOfFile({ flags: ["--model", folder, "--built-in-model", "off"] });
-after(() => rmSync(join(folder, ".."), { recursive: true }));
+const server = serverOfFile({ flags: templated });
 
 const said = (role: string, content: string) => ({ role, content });
-const ask = async (path: string, body: object) => call(server(), "POST", path, { body });
+const ask = async (path: string, body: object) =>
+  call(server(), "POST", path, { body: { model: "strict", ...body } });
 const opened =
   "<|im_start|>system\nA\n\nB<|im_end|>\n<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n<think>\n";
 

@@ -17,11 +17,13 @@ import { jsonSchema, regex } from "../src/lib/constraints/grammar/testing/make-c
 import { vocabularyOf } from "../src/lib/constraints/grammar/testing/vocabularies.ts";
 import { defaultGrammarLimits as limits } from "../src/lib/constraints/regex/limits.ts";
 import { readConstraint } from "../src/api/wire/chat/chat-constraint.ts";
+import { commandProcess } from "../src/apps/cli/testing/command-process.ts";
 import { call, serverOfFile } from "./running-server.ts";
 
 const page = readFileSync("docs/guides/structured-outputs.md", "utf8");
 const trie = vocabularyOf([]);
 const server = serverOfFile();
+const run = commandProcess();
 
 /** Returns the rows of the table with this head, with cells as written. */
 function tableUnder(head: string): readonly (readonly string[])[] {
@@ -165,10 +167,10 @@ test("the requests on the page get the answers that it describes", async () => {
   }
 });
 
-/** Runs Node, which must succeed, and returns its output. */
-async function output(flags: readonly string[], folder: string): Promise<string> {
-  const child = spawn(process.execPath, flags, {
-    cwd: folder,
+/** Runs TypeScript code that is also valid JavaScript; returns its output. */
+async function written(lines: string): Promise<string> {
+  const script = lines.replace("http://127.0.0.1:8000", server().url);
+  const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
     env: { ...process.env, HONE_API_KEY: server().apiKey },
   });
   let text = "";
@@ -177,12 +179,6 @@ async function output(flags: readonly string[], folder: string): Promise<string>
   const status = await new Promise((resolve) => child.once("close", resolve));
   assert.equal(status, 0, text);
   return text;
-}
-
-/** Runs TypeScript code that is also valid JavaScript; returns its output. */
-function written(lines: string): Promise<string> {
-  const script = lines.replace("http://127.0.0.1:8000", server().url);
-  return output(["--input-type=module", "-e", script], process.cwd());
 }
 
 test("the TypeScript examples run unchanged", async () => {
@@ -199,8 +195,7 @@ test("the command prints the output that the page shows", async (t) => {
       .map((block) => /^((?:echo .*\n)+)npx hone (.*)\n$/.exec(block))
       .find((match) => match !== null) ?? [];
   execFileSync("sh", ["-c", files], { cwd: folder });
-  const main = new URL("../src/apps/cli/main.js", import.meta.url).href;
-  const start = `const { main } = await import(${JSON.stringify(main)}); await main(process.argv.slice(1));`;
-  const text = await output(["--input-type=module", "-e", start, ...command.split(" ")], folder);
-  assert.match(text, /^person\.json: served exactly .*\n {2}ann\.json: accepted\n$/);
+  const environment = { HONE_API_KEY: server().apiKey };
+  const { output } = await run(command.split(" "), { folder, environment });
+  assert.match(output, /^person\.json: served exactly .*\n {2}ann\.json: accepted\n$/);
 });
