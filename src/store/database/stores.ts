@@ -127,6 +127,12 @@ export async function openStores(connection: Connection, own: Clock = systemCloc
     await queries.destroy();
     throw openingError(connection, cause);
   }
+  return storesOn(connection, clock);
+}
+
+/** Creates the stores on a database that has the newest version. */
+export function storesOn(connection: Connection, clock: SharedClock): Stores {
+  const { queries } = connection;
   const outbox = createOutbox(connection, clock);
   let closing: Promise<void> | null = null;
   const ofKeys = {

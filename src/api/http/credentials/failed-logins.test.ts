@@ -10,7 +10,7 @@ const path = "/v1/preview/base-models";
 
 async function slowingServer() {
   const clock = new FakeClock();
-  const server = await fakeServer({ clock, settings: { failedLoginsPerMinute: 3 } });
+  const server = await fakeServer({ isOwn: true, clock, settings: { failedLoginsPerMinute: 3 } });
   const ask = (authorization: string, remoteAddress = "10.0.0.1") =>
     server.ask({ method: "GET", url: path, headers: { authorization }, remoteAddress });
   const statuses = async (count: number, ...how: Parameters<typeof ask>): Promise<readonly number[]> => {

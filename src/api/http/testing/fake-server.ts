@@ -240,7 +240,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     serverId: () => "server",
     onFault: (error) => assert(false, `what was counted is not stored: ${String(error)}`),
     // Names of metrics may be registered only once, and a shared server has registered its own.
-    metrics: isShared(options) ? createMetrics({ processMetrics: false }) : metrics,
+    metrics: options.isOwn === true ? metrics : createMetrics({ processMetrics: false }),
   });
   const room = createStorageQuotas({
     store: database.retention,
@@ -468,9 +468,8 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     version: "0.0.0",
     ...options.services?.(database),
   };
-  const { app, release } = isShared(options)
-    ? await takeApp(dependencies)
-    : await ownApp(options.wrap?.(dependencies) ?? dependencies);
+  const used = options.wrap?.(dependencies) ?? dependencies;
+  const { app, release } = await (options.isOwn === true ? ownApp(used) : takeApp(used));
   const ask = async (request: InjectOptions): Promise<LightMyRequestResponse> => {
     const answer = await app.inject(request);
     checkAnswer(documentOf(app), {
@@ -509,11 +508,6 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     state,
     ...seen,
   };
-}
-
-/** True if the server's routes can be those of other tests' servers, because they have the same settings and clock. */
-function isShared({ isOwn, settings, auth, clock, logger, wrap }: FakeServerOptions): boolean {
-  return isOwn !== true && [settings, auth, clock, logger, wrap].every((option) => option === undefined);
 }
 
 async function ownApp(dependencies: HttpDependencies) {

@@ -1,5 +1,6 @@
 // For tests: HTTP servers without state that tests use one after the other, because building the routes takes longer
 // than most tests. A server's routes find each dependency anew whenever they use it, so each test has its own services.
+// Tests share a server only if it has the same settings for both.
 import type { FastifyInstance } from "fastify";
 import { assert } from "../../../base/domain/assert.ts";
 import { announcedKinds } from "../../../base/domain/servers/pubsub.ts";
@@ -10,40 +11,59 @@ import { createHttpServer } from "../server.ts";
 
 interface SharedApp {
   readonly app: FastifyInstance;
+  /** The settings with which the server was built, as a text. */
+  readonly settings: string;
   readonly metrics: Metrics;
+  /** Maximum number of refusals after which the server may still be shared. */
+  readonly refusedMax: number;
   /** Makes the routes use these dependencies. Returns a function that ends this. */
   readonly use: (dependencies: HttpDependencies) => () => void;
 }
 
-/** Servers that no test is using. */
+/** Servers that no test is using. The one that was used last comes last. */
 const idle: SharedApp[] = [];
+/** Maximum number of idle servers. It is small, because each takes megabytes, and tests of a file follow each other. */
+const idleMax = 4;
 
 /** Returns a server with all routes, and a function that the test calls once it no longer uses the server. */
 export async function takeApp(dependencies: HttpDependencies) {
-  const shared = idle.pop() ?? (await buildApp(dependencies));
+  const settings = settingsOf(dependencies);
+  const index = idle.findLastIndex((shared) => shared.settings === settings);
+  const shared = idle.splice(index, index < 0 ? 0 : 1)[0] ?? (await buildApp(dependencies, settings));
   const leave = shared.use(dependencies);
   const release = async (): Promise<void> => {
     const canBeShared = await isAsNew(shared);
     if (!canBeShared) await shared.app.close();
     leave();
     if (canBeShared) idle.push(shared);
+    if (idle.length > idleMax) await idle.shift()?.app.close();
   };
   return { app: shared.app, release };
 }
 
-/**
- * True if no test can notice that another one used the server: it does not listen, runs no request, and has refused no
- * credentials, which it would count for a minute.
- */
-async function isAsNew({ app, metrics }: SharedApp): Promise<boolean> {
-  const [running, answered] = ["hone_http_requests_in_flight", "hone_http_requests_total"];
-  const samples = (await metrics.read([running, answered])).flatMap((reading) => reading.samples);
-  const isTrace = ({ name, labels, value }: (typeof samples)[number]): boolean =>
-    name === running ? value > 0 : ["401", "403", "429"].includes(String(labels["status"]));
-  return !app.server.listening && !samples.some(isTrace);
+/** Returns the dependencies that the server may read while it is built, as a text: its settings, and other plain values. */
+function settingsOf(dependencies: HttpDependencies): string {
+  const isPlain = (value: unknown): boolean => Object(value) !== value;
+  return JSON.stringify(
+    Object.entries(dependencies).filter(([name, value]) => name === "settings" || isPlain(value)),
+  );
 }
 
-async function buildApp(first: HttpDependencies): Promise<SharedApp> {
+/**
+ * True if no test can notice that another one used the server: it does not listen, runs no request, and has refused so
+ * few credentials that the next test is far from the limit, which applies for a minute.
+ */
+async function isAsNew({ app, metrics, refusedMax }: SharedApp): Promise<boolean> {
+  const [running, answered] = ["hone_http_requests_in_flight", "hone_http_requests_total"];
+  const samples = (await metrics.read([running, answered])).flatMap((reading) => reading.samples);
+  const sumOf = (isCounted: (sample: (typeof samples)[number]) => boolean): number =>
+    samples.filter(isCounted).reduce((sum, { value }) => sum + value, 0);
+  const runningCount = sumOf(({ name }) => name === running);
+  const refusedCount = sumOf(({ labels }) => ["401", "403", "429"].includes(String(labels["status"])));
+  return !app.server.listening && runningCount === 0 && refusedCount <= refusedMax;
+}
+
+async function buildApp(first: HttpDependencies, settings: string): Promise<SharedApp> {
   let current: HttpDependencies | null = null;
   const announcer = new LocalAnnouncer();
   const { metrics } = first;
@@ -65,7 +85,8 @@ async function buildApp(first: HttpDependencies): Promise<SharedApp> {
       for (const unlisten of unlistened) unlisten();
     };
   };
-  return { app, metrics, use };
+  const refusedMax = Math.floor(first.settings.failedLoginsPerMinute / 3);
+  return { app, settings, metrics, refusedMax, use };
 }
 
 /** Returns a member of the object that `find` finds. Its methods, and those of its members, find that object anew. */
