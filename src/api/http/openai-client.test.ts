@@ -1,6 +1,6 @@
 // The official OpenAI client against a listening server: complete answers, streams, and the client's error classes.
 import assert from "node:assert/strict";
-import { after, before, beforeEach, test } from "node:test";
+import { after, test as run } from "node:test";
 import OpenAI, {
   APIError,
   AuthenticationError,
@@ -16,18 +16,24 @@ import OpenAI, {
 import { ServiceError, type ErrorCode } from "../../base/domain/service-error.ts";
 import { bearer, fakeServer, keys } from "./testing/fake-server.ts";
 
-let server: Awaited<ReturnType<typeof fakeServer>>;
-let client: OpenAI;
-
-before(async () => {
-  server = await fakeServer();
-  await server.app.listen({ host: "127.0.0.1", port: 0 });
-  client = new OpenAI({ apiKey: keys.member, baseURL: `${server.app.listeningOrigin}/v1`, maxRetries: 0 });
+const server = await fakeServer();
+await server.app.listen({ host: "127.0.0.1", port: 0 });
+const client = new OpenAI({
+  apiKey: keys.member,
+  baseURL: `${server.app.listeningOrigin}/v1`,
+  maxRetries: 0,
 });
 after(() => server.close());
-beforeEach(() =>
-  Object.assign(server.chat.script, { refusal: null, failure: null, isTrained: false, hangs: false }),
-);
+
+/** The part of the fake chat's script that tests change. */
+const usualScript = { refusal: null, failure: null, isTrained: false, hangs: false };
+
+function test(name: string, check: () => Promise<void>): void {
+  run(name, async () => {
+    Object.assign(server.chat.script, usualScript);
+    await check();
+  });
+}
 
 const hello = { model: "tiny", messages: [{ role: "user" as const, content: "Hi" }] };
 

@@ -1,7 +1,7 @@
 // The official Anthropic client against a listening server. Tests complete answers, the client's error classes, and
 // that the events of a stream add up to the complete answer.
 import assert from "node:assert/strict";
-import { after, before, beforeEach, test } from "node:test";
+import { after, test as run } from "node:test";
 import Anthropic, {
   APIError,
   AuthenticationError,
@@ -15,23 +15,25 @@ import Anthropic, {
 import { ServiceError, type ErrorCode } from "../../../base/domain/service-error.ts";
 import { fakeServer, keys } from "../testing/fake-server.ts";
 
-let server: Awaited<ReturnType<typeof fakeServer>>;
-let client: Anthropic;
-
-before(async () => {
-  server = await fakeServer();
-  await server.app.listen({ host: "127.0.0.1", port: 0 });
-  client = clientWith({ apiKey: keys.member });
-});
+const server = await fakeServer();
+await server.app.listen({ host: "127.0.0.1", port: 0 });
+const client = clientWith({ apiKey: keys.member });
 after(() => server.close());
-beforeEach(() =>
-  Object.assign(server.chat.script, {
-    pieces: [{ text: "Hel" }, { text: "lo" }],
-    finish: "stop",
-    refusal: null,
-    failure: null,
-  }),
-);
+
+/** The part of the fake chat's script that tests change. */
+const usualScript = {
+  pieces: [{ text: "Hel" }, { text: "lo" }],
+  finish: "stop",
+  refusal: null,
+  failure: null,
+};
+
+function test(name: string, check: () => Promise<void>): void {
+  run(name, async () => {
+    Object.assign(server.chat.script, usualScript);
+    await check();
+  });
+}
 
 /** Returns a client with only these credentials, even if environment variables contain keys. */
 function clientWith(credentials: { readonly apiKey?: string; readonly authToken?: string }): Anthropic {

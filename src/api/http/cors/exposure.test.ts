@@ -157,15 +157,14 @@ test("requires a key on operator routes if the request's host is not this machin
   const server = await fakeServer(local);
   const ask = (url: string, headers: Readonly<Record<string, string>>) =>
     server.app.inject({ method: "GET", url, headers });
-  for (const url of shown) {
-    for (const host of ["localhost:8000", "127.0.0.1", "[::1]:8000", "a.localhost"])
+  const own = ["localhost:8000", "127.0.0.1", "[::1]:8000", "a.localhost"];
+  const foreign = ["evil.example:8000", "127.0.0.1.evil.example", "192.168.0.1", "localhost@evil.example"];
+  for (const [index, url] of shown.entries()) {
+    // One hook checks the host for all these routes, so one host of each kind is enough for all but the first.
+    const count = index === 0 ? undefined : 1;
+    for (const host of own.slice(0, count))
       assert.equal((await ask(url, { host })).statusCode, 200, `${url} of ${host}`);
-    for (const host of [
-      "evil.example:8000",
-      "127.0.0.1.evil.example",
-      "192.168.0.1",
-      "localhost@evil.example",
-    ]) {
+    for (const host of foreign.slice(0, count)) {
       const refused = await ask(url, { host });
       assert.equal(refused.statusCode, 401, `${url} of ${host}`);
       assert.equal(refused.headers["www-authenticate"], 'Basic realm="hone", charset="UTF-8"');

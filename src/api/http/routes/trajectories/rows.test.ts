@@ -59,7 +59,7 @@ async function newWorld(): Promise<World> {
     createdAt: new Date(1000),
   };
   await server.models.addVersion(draft, async () => "folder");
-  await log("train", [{ trajectories: [trajectory(5, {}, { logs: ["l".repeat(3 << 20)] }), trajectory(6)] }]);
+  await log("train", [{ trajectories: [trajectory(5, {}, { logs: ["l".repeat(5 << 18)] }), trajectory(6)] }]);
   const job = { model_id: id, trajectory_groups: [{ trajectories: [trajectory(9), trajectory(8)] }] };
   const created = await ask(server, "/v1/preview/training-jobs", job);
   return { server, url, jobId: created.json<{ id: string }>().id };
@@ -207,13 +207,13 @@ test("writes a line for each group, of any size, with everything except its traj
   const id = await registeredModel(server);
   const url = `/v1/preview/models/${id}`;
   const large = Array.from({ length: 3 }, (_, index) =>
-    trajectory(index, {}, { logs: ["é]}".repeat(1 << 19)] }),
+    trajectory(index, {}, { logs: ["é]}".repeat(1 << 18)] }),
   );
   const members = { exceptions: [], metadata: {}, metrics: {}, logs: [] };
   const failed = [{ type: "E", message: '"]}' }];
   const groups: readonly ({ readonly trajectories: readonly object[] } & Row)[] = [
     { trajectories: [trajectory(1), trajectory(2)], ...members, exceptions: failed, metrics: { a: 1.5 } },
-    { trajectories: large, ...members, logs: ["é".repeat(3 << 20), 7], exceptions: failed },
+    { trajectories: large, ...members, logs: ["é".repeat(5 << 18), 7], exceptions: failed },
     { trajectories: [], ...members, metadata: { source: "mine" }, source: "own", note: [1] },
   ];
   const logged = await ask(server, `${url}/log`, { split: "train", trajectory_groups: groups });

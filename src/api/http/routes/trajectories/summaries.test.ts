@@ -64,7 +64,7 @@ async function newWorld() {
     { trajectories: [] },
     { trajectories: [trajectory(-2.5, calling)] },
   ]);
-  const long = { ...trajectory(5), logs: ["l".repeat(3 << 20)] };
+  const long = { ...trajectory(5), logs: ["l".repeat(5 << 18)] };
   await log("train", [
     { trajectories: [long, trajectory(6)], metadata: { kind: "large" } },
     { trajectories: [trajectory(7)] },
