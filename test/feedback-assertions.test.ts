@@ -148,7 +148,7 @@ test("the answers to a batch are in its order, and a batch is stored completely 
     }));
   const send = (batch: readonly object[]) => ask("/feedback/batch/create", { batch });
   assert.deepEqual(await send([]), { status: 200, body: { res: [] } });
-  for (const count of [100, 10_000]) {
+  for (const count of [100, 1000]) {
     const batch = of(`acme/batch-${count}`, count);
     const { body } = await send(batch);
     assert.deepEqual(

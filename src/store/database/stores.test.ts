@@ -46,49 +46,53 @@ class KeptConnections {
     this.#open = open;
   }
 
-  /** Provides connections for one test, and replaces those that the test closes. */
+  /**
+   * Provides connections for one test. A connection that the test closes stays open for later tests. A test that then
+   * opens the database again gets another connection, whose stores keep nothing of the first in memory.
+   */
   forTest(): () => Promise<Stores> {
     const unused = [...this.#opened];
+    let lastClosed: Stores | null = null;
     return async () => {
       const database = unused.shift() ?? (await this.#open());
       this.#opened.add(database);
-      return { ...database, close: () => this.#close([database, ...unused.splice(0)]) };
+      const close = async (): Promise<void> => {
+        if (lastClosed !== null) unused.push(lastClosed);
+        lastClosed = database;
+      };
+      return { ...database, close };
     };
   }
 
-  closeAll(): Promise<void> {
-    return this.#close([...this.#opened]);
-  }
-
-  async #close(databases: readonly Stores[]): Promise<void> {
-    for (const database of databases) {
-      this.#opened.delete(database);
-      await database.close();
-    }
+  async closeAll(): Promise<void> {
+    for (const database of this.#opened) await database.close();
   }
 }
 
 /** Provides a SQLite file that all tests share, and that is emptied after each test. */
 function sqliteStorage(): MakeStorage {
   // The first test that needs the folder creates it. Without a test, nothing would remove it.
-  let folder: string | null = null;
-  const fileIn = (parent: string): string => join(parent, "data", "hone.db");
-  const kept = new KeptConnections(() =>
-    openStores(openSqlite({ file: fileIn(folder ?? ""), isShared: true })),
-  );
+  let made: { readonly folder: string; readonly file: string; readonly emptying: Sqlite.Database } | null =
+    null;
+  const kept = new KeptConnections(() => openStores(openSqlite({ file: made?.file ?? "", isShared: true })));
   after(async () => {
     await kept.closeAll();
-    if (folder !== null) rmSync(folder, { recursive: true });
+    made?.emptying.close();
+    if (made !== null) rmSync(made.folder, { recursive: true });
   });
   return async (t) => {
-    const file = fileIn((folder ??= mkdtempSync(join(tmpdir(), "hone-storage-"))));
-    t.after(() => emptyTables(file));
+    if (made === null) {
+      const folder = mkdtempSync(join(tmpdir(), "hone-storage-"));
+      const file = join(folder, "hone.db");
+      made = { folder, file, emptying: new Sqlite(file) };
+    }
+    const { emptying } = made;
+    t.after(() => emptyTables(emptying));
     return kept.forTest();
   };
 }
 
-function emptyTables(file: string): void {
-  const connection = new Sqlite(file);
+function emptyTables(connection: Sqlite.Database): void {
   // Waits for locks, because an idle connection may be checkpointing its log at this moment.
   connection.exec("pragma busy_timeout = 10000");
   const tables = connection
@@ -97,7 +101,6 @@ function emptyTables(file: string): void {
   // Deletes in one transaction, so that SQLite waits for the disk only once.
   const deletions = tables.map(({ name }) => `delete from ${name};`);
   connection.exec(["begin immediate;", ...deletions, "commit;"].join("\n"));
-  connection.close();
 }
 
 /** Provides a database on a PostgreSQL server, in the same way as {@link sqliteStorage}. */

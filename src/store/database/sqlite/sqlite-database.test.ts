@@ -74,7 +74,7 @@ test("creates the tables once if processes start at the same moment on an empty 
       process.exit();
     });
     process.stdout.write("ready\\n");`;
-  const kinds = ["server", "command", "server", "command"];
+  const kinds = ["server", "command", "server"];
   const children = kinds.map((kind) =>
     spawn(process.execPath, ["--input-type=module", "-e", script, kind], {
       stdio: ["pipe", "pipe", "inherit"],
@@ -91,7 +91,7 @@ test("creates the tables once if processes start at the same moment on an empty 
   );
   for (const outcome of outcomes)
     assert.match(outcome, /^opened$|^Another server.* is using this data folder/);
-  assert.deepEqual([outcomes[1], outcomes[3]], ["opened", "opened"]);
+  assert.equal(outcomes[1], "opened");
   assert.ok([outcomes[0], outcomes[2]].includes("opened"));
 });
 
@@ -173,10 +173,10 @@ test("returns the space of a deleted model to the file system", { timeout: 300_0
   t.after(() => database.close());
   await database.models.create(sampleModel("m"), sampleVersion("m", 0));
   const group = { ...sampleGroup(0), logs: ["x".repeat(1 << 20)] };
-  const lines = groupLines(Array.from({ length: 32 }, () => group));
+  const lines = groupLines(Array.from({ length: 14 }, () => group));
   await database.jobs.create(sampleJob("j", "m"), lines, null);
   await database.keys.create(sampleKey("k"));
-  await eventually(() => statSync(file).size > 32 << 20);
+  await eventually(() => statSync(file).size > 14 << 20);
   await database.models.delete("m");
   await eventually(() => statSync(file).size < 8 << 20);
   assert.ok(statSync(`${file}-wal`).size <= 16 << 20);
