@@ -80,7 +80,7 @@ test("a rollout calls tools until it answers, and a job trains only on the model
   assert.deepEqual([counts?.sequences, counts?.trainable_tokens], [4, sampled]);
 });
 
-test("rollouts share the tools' process, or each starts its own", async () => {
+test("rollouts share the tools' process, or each starts its own", inProof, async () => {
   const model = await hone.model("mcp/processes", { base: "tiny" });
   const counted = async (run: string, tools: Parameters<typeof toolRollout<string>>[0]["tools"]) => {
     const results: string[] = [];
