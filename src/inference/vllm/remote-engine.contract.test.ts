@@ -51,9 +51,12 @@ const stubbed = (waitingCountMax: number, version?: string): StubbedEngine => {
   return new StubbedEngine((urls) => remoteEngine({ urls, vocabularySize, waitingCountMax }), [stub]);
 };
 
-checkEngine({
-  name: "engine on vLLM",
-  make: ({ waitingCountMax }) => stubbed(waitingCountMax),
-  failing: { code: "unsupported", make: () => stubbed(1, "0.31.2") },
-  refuses: isUnsupportedCombination,
-});
+checkEngine(
+  {
+    name: "engine on vLLM",
+    make: ({ waitingCountMax }) => stubbed(waitingCountMax),
+    failing: { code: "unsupported", make: () => stubbed(1, "0.31.2") },
+    refuses: isUnsupportedCombination,
+  },
+  9,
+);

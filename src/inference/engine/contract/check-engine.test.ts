@@ -32,7 +32,7 @@ const embedded = (folder: string, waitingCountMax: number): LocalEngine =>
   embeddedEngine({ folder, cacheFolder, waitingCountMax });
 
 checkEngine(embeddedUnderTest(cacheFolder));
-for (const under of rounded) checkEngine(under, 3);
+for (const under of rounded) checkEngine(under, 2);
 
 const naive = {
   name: "naive engine",

@@ -288,9 +288,9 @@ class Death extends ServiceError {
 
 let trainedCount = 0;
 
-after(() => assert.ok(trainedCount > 20, `the histories train on ${trainedCount} records alone`));
+after(() => assert.ok(trainedCount > 10, `the histories train on ${trainedCount} records alone`));
 
-for (const seed of searchSeeds(5))
+for (const seed of searchSeeds(3))
   test(`trains on all feedback exactly once across random deaths (seed ${seed})`, async () => {
     const random = seededRandom("standing", seed);
     const world = new World(await storesInMemory());
