@@ -153,7 +153,7 @@ test("a request without a model gets the default model's reason, not another mod
 test("jobs wait while their base model is broken or not served, and the system check names a missing one", async () => {
   const copy = copyOf("base", () => undefined);
   const own = ["--model", `tiny=${copy}`, "--engine-threads", "1", "--training-batch-tokens", "750"];
-  const both = [...own, "--model", `second=${whole}`];
+  const both = [...own, "--model", `second=${whole}`, "--built-in-model", "off"];
   const first = await startServer({ dataFolder: data, flags: both });
   const ids = [await registerModel(first, "learner"), await registerModel(first, "other", "second")];
   await first.terminate();

@@ -1,5 +1,6 @@
-// Runs short series of random kills. tools/bench/kill.ts and tools/bench/kill-feedback.ts run long ones, and
-// tools/bench/kill-many.ts runs them with several servers.
+// Runs short series of random kills in `npm run proof`. In `npm test`, resilience.test.ts,
+// src/train/trainer/lost-processes.test.ts and the simulation test the same promises. tools/bench/kill.ts and
+// tools/bench/kill-feedback.ts run long series, and tools/bench/kill-many.ts runs them with several servers.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { killAtRandom } from "./kills/kill-at-random.ts";

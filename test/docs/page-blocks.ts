@@ -56,8 +56,17 @@ export function savedAs({ code }: Block): string | null {
   return /^\/\/ ([\w-]+\.m?js)\b/.exec(code)?.[1] ?? null;
 }
 
+/** Anchors of the pages that were read, by page. */
+const readAnchors = new Map<string, ReadonlySet<string>>();
+
 /** Returns the anchors that GitHub generates for the page's headings. */
 export function anchorsIn(page: string): ReadonlySet<string> {
+  const anchors = readAnchors.get(page) ?? readAnchorsIn(page);
+  readAnchors.set(page, anchors);
+  return anchors;
+}
+
+function readAnchorsIn(page: string): ReadonlySet<string> {
   const prose = readFileSync(page, "utf8").replaceAll(/^( *)```.*?^\1```$/gms, "");
   const anchors = new Set<string>();
   for (const [, heading = ""] of prose.matchAll(/^#+ (.*)$/gm)) {

@@ -479,7 +479,7 @@ test("migrates a database without starting a server, and reports the old and the
       connection.queries,
     );
     const refusal = { code: "unsupported", message: new RegExp(`^The database has version ${version},`) };
-    for (const isChecked of [true, false])
+    for (const isChecked of searchedOf([true, false], 1, `migrate ${version}`))
       await assert.rejects(migrateDatabase({ data }, isChecked), refusal);
     await assert.rejects(backup(join(data, "../none"), { data }, watching), { code: "unsupported" });
   }
