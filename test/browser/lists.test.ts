@@ -116,7 +116,7 @@ test("selected jobs are compared, and selected models are deleted", inBrowser, a
   assert.deepEqual(await allFaults(page), []);
   await page.getByRole("button", { name: "Delete" }).click();
   const question = page.getByRole("dialog", { name: "Delete 2 models?" });
-  await question.getByText("trajectories and recorded conversations will be lost").waitFor();
+  await question.getByText("recorded conversations of the selection will be lost").waitFor();
   assert.deepEqual(await allFaults(page), []);
   await page.keyboard.press("Escape");
   await question.waitFor({ state: "detached" });

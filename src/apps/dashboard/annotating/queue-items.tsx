@@ -2,8 +2,7 @@
 // the item. Reviewers also see everybody's answers and the agreement, which would influence those who still judge.
 import type { AnnotationItem } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
-import { Failure } from "../components/forms/failure.tsx";
-import { useAction } from "../components/forms/use-action.ts";
+import { ActionButton } from "../components/forms/action-button.tsx";
 import { View } from "../components/shown.tsx";
 import { DataList } from "../components/tables/data-list.tsx";
 import type { DataColumn } from "../components/tables/data-table.tsx";
@@ -24,7 +23,6 @@ export function QueueItems({ hone, queueId }: { readonly hone: Hone; readonly qu
   const annotator = as === "" ? session.value?.key.owner : as;
   const queue = useLoaded((signal) => hone.queues.get(name, { signal }), [hone, queueId, project]);
   const loaded = useLoaded((signal) => readItems(hone, name, after, signal), [hone, queueId, project, after]);
-  const { isBusy, failure, run } = useAction();
   const judge = async ({ id }: AnnotationItem): Promise<void> => {
     await hone.queues.reopen({ ...name, item_id: id }, as === "" ? {} : { annotator: as });
     go(addressOf("queues", [queueId], { project, as }));
@@ -38,9 +36,9 @@ export function QueueItems({ hone, queueId }: { readonly hone: Hone; readonly qu
         const says = may("judge") ? judgeText(item, annotator) : null;
         return (
           says !== null && (
-            <button type="button" class="plain" disabled={isBusy} onClick={() => run(() => judge(item))}>
+            <ActionButton class="plain" act={() => judge(item)}>
               {says}
-            </button>
+            </ActionButton>
           )
         );
       },
@@ -70,7 +68,6 @@ export function QueueItems({ hone, queueId }: { readonly hone: Hone; readonly qu
         )}
       </p>
       <AddAnswers hone={hone} queue={name} onAdded={loaded.reload} />
-      <Failure of={failure} />
       {isReview && queue.value !== null && <Agreement hone={hone} queue={queue.value} />}
       <DataList
         loaded={loaded}

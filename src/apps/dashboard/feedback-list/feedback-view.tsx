@@ -7,8 +7,7 @@ import { Icon } from "../components/icon.tsx";
 import { ProjectField, projectNamed, useProjects } from "../components/forms/projects.tsx";
 import { saveFile } from "../components/save-file.ts";
 import { View } from "../components/shown.tsx";
-import { Failure } from "../components/forms/failure.tsx";
-import { useAction } from "../components/forms/use-action.ts";
+import { ActionButton } from "../components/forms/action-button.tsx";
 import { localTime, timesIn } from "../components/forms/local-time.ts";
 import { addressOf, go, place } from "../router.ts";
 import { conditionOf, type FeedbackFilters, filtersIn } from "./feedback-query.ts";
@@ -19,7 +18,6 @@ export function FeedbackView({ hone }: { readonly hone: Hone }) {
   const filters = filtersIn(place.value.query);
   const projects = useProjects(hone);
   const project = filters.project === undefined ? projects.value?.[0] : projectNamed(filters.project);
-  const exporting = useAction();
   const save = async (projectId: string): Promise<void> => {
     const query = conditionOf(filters);
     const bytes = await hone.feedback.export({ project_id: projectId, query, format: "csv" });
@@ -31,17 +29,12 @@ export function FeedbackView({ hone }: { readonly hone: Hone }) {
       lead="Judgements of people and programs about answers."
       actions={
         project !== undefined && (
-          <button
-            type="button"
-            disabled={exporting.isBusy}
-            onClick={() => exporting.run(() => save(project))}
-          >
-            <Icon of="download" /> {exporting.isBusy ? "Exporting …" : "CSV"}
-          </button>
+          <ActionButton act={() => save(project)}>
+            <Icon of="download" /> CSV
+          </ActionButton>
         )
       }
     >
-      <Failure of={exporting.failure} />
       <Filters filters={filters} project={project ?? ""} projects={projects.value ?? []} />
       {project === undefined ? (
         projects.value !== null && <NoFeedback project="local/my-project" />

@@ -3,12 +3,11 @@ import type { Usage } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { costSum, costText } from "../../client/cost-text.ts";
 import { webPlatform } from "../../client/platform.ts";
-import { Failure } from "../components/forms/failure.tsx";
+import { ActionButton } from "../components/forms/action-button.tsx";
 import { Icon } from "../components/icon.tsx";
 import { counted } from "../components/numbers.ts";
 import { saveFile } from "../components/save-file.ts";
 import { Shown } from "../components/shown.tsx";
-import { useAction } from "../components/forms/use-action.ts";
 import { useLoaded } from "../use-loaded.ts";
 import { axisEnd, daysOf, type DayOfUsage } from "./usage-days.ts";
 
@@ -18,18 +17,16 @@ const rowsMax = 2000;
 const everyMs = 60_000;
 
 export function UsageBars({ hone }: { readonly hone: Hone }) {
-  const { isBusy, failure, run } = useAction();
   const loaded = useLoaded((signal) => readDays(hone, signal), [hone], everyMs);
   const save = async (): Promise<void> => saveFile(await hone.keys.exportUsage(), "usage.csv", "text/csv");
   return (
     <>
       <div class="section-head">
         <h2>Usage</h2>
-        <button type="button" disabled={isBusy} onClick={() => run(save)}>
+        <ActionButton act={save}>
           <Icon of="download" /> CSV
-        </button>
+        </ActionButton>
       </div>
-      <Failure of={failure} />
       <Shown loaded={loaded}>{(days) => <Bars days={days} />}</Shown>
     </>
   );

@@ -53,7 +53,7 @@ export function UsedTokens({ hone, isAdmin }: { readonly hone: Hone; readonly is
     >
       {(row) => (
         <tr key={row.id}>
-          <td>{row.day}</td>
+          <td class="whole">{row.day}</td>
           <td title={row.key_id ?? ""}>{names.value?.get(row.key_id ?? "") ?? keyText(row.key_id)}</td>
           <td>{row.entity}</td>
           <td>{row.model}</td>

@@ -91,7 +91,7 @@ function ChatList({ hone }: { readonly hone: Hone }) {
             {...(may("train") && {
               removal: {
                 what: counted(rows.length, "conversation"),
-                says: "Their recorded messages, answers and tokens will be lost. Feedback about them stays.",
+                says: "The recorded messages, answers and tokens will be lost. Feedback about the answers stays.",
                 act: () => remove(rows),
               },
             })}

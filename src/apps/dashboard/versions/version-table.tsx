@@ -1,11 +1,9 @@
 // Table of a model's versions: rewards, the best one, the job of each, and buttons that download, pin or delete one.
-import { useState } from "preact/hooks";
 import type { Checkpoint, ModelObject } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { metricText } from "../charts/metric-texts.ts";
-import { messageOf } from "../components/errors/error-text.ts";
 import { PinButton } from "../evaluation/pin-button.tsx";
-import { Failure } from "../components/forms/failure.tsx";
+import { ActionButton } from "../components/forms/action-button.tsx";
 import { shortNumber } from "../components/numbers.ts";
 import { saveFile } from "../components/save-file.ts";
 import { When, WideTable } from "../components/shown.tsx";
@@ -29,26 +27,14 @@ export function VersionTable({
 }) {
   const rewards = rewardColumns(versions);
   const best = bestVersion(versions);
-  const [failure, setFailure] = useState<string | null>(null);
-  const [savedStep, setSavedStep] = useState<number | null>(null);
-  const save = async (step: number): Promise<void> => {
-    setFailure(null);
-    setSavedStep(step);
-    try {
-      await saveFile(await hone.checkpoints.export(model.id, step, "peft"), `${model.name}-step${step}.tar`);
-    } catch (error) {
-      setFailure(messageOf(error));
-    } finally {
-      setSavedStep(null);
-    }
-  };
+  const save = async (step: number): Promise<void> =>
+    saveFile(await hone.checkpoints.export(model.id, step, "peft"), `${model.name}-step${step}.tar`);
   return (
     <section>
       <h2 id="versions">Versions</h2>
       {versions.length === versionsMax && (
         <p class="muted">Only the newest {versionsMax} versions are shown.</p>
       )}
-      <Failure of={failure} />
       <WideTable label="Versions">
         <thead>
           <tr>
@@ -105,15 +91,13 @@ export function VersionTable({
               </td>
               <td>
                 {step > 0 && (
-                  <button
-                    type="button"
+                  <ActionButton
                     class="plain"
-                    disabled={savedStep !== null}
-                    onClick={() => void save(step)}
-                    aria-label={`Download the adapter of version ${step}`}
+                    act={() => save(step)}
+                    label={`Download the adapter of version ${step}`}
                   >
-                    {savedStep === step ? "Downloading …" : "Download"}
-                  </button>
+                    Download
+                  </ActionButton>
                 )}
               </td>
               <td>

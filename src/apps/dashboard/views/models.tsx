@@ -74,7 +74,7 @@ export function Models({ hone }: { readonly hone: Hone }) {
             {...(may("train") && {
               removal: {
                 what: counted(models.length, "model"),
-                says: "All their versions, trajectories and recorded conversations will be lost.",
+                says: "All versions, trajectories and recorded conversations of the selection will be lost.",
                 act: () => remove(models),
               },
             })}
