@@ -1,7 +1,7 @@
 // Tests that entities are isolated. A request with another entity's id, in any spelling and on any route, neither reads
 // nor writes that entity's data. Its answer reveals no more than the answer about an object that does not exist.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import type { LightMyRequestResponse } from "fastify";
 import { present } from "../src/base/domain/assert.ts";
 import { searchedOf } from "../src/base/domain/testing/search.ts";
@@ -12,16 +12,10 @@ import { fill, keyOf, namesOf, newWorld, recordOf, type Things, type World } fro
 // Entity names of equal length, so that answers which contain them also have equal lengths.
 const [owner, bystander, asker, nobody] = ["theta", "gamma", "delta", "omega"] as const;
 
-let world: World;
-let others: Things;
-let bystanders: Things;
-let own: Things;
+const world = await newWorld([owner, bystander, asker]);
+const [others, bystanders, own] = (await fill(world, [owner, bystander, asker])) as [Things, Things, Things];
 const none = namesOf(nobody);
 
-before(async () => {
-  world = await newWorld([owner, bystander, asker]);
-  [others, bystanders, own] = (await fill(world, [owner, bystander, asker])) as [Things, Things, Things];
-});
 after(() => world.close());
 
 /** Returns every registered route by method and path. HEAD is covered by GET. */
