@@ -14,11 +14,14 @@ export const model = [...tiny, "--built-in-model", "off", ...oneThread];
 /** Flags that serve only the model with one layer, as `tiny`, with authentication on. */
 export const seenModel = [...model, "--auth", "on"];
 
-/** Flags that serve the three-layer model of the reference values as `tiny`, next to the built-in model. */
-export const goldenTiny = ["--model", "tiny=test/fixtures/goldens/models/qwen3"];
-
-/** Flags that serve only the three-layer model, as `tiny`. */
-export const goldenModel = [...goldenTiny, "--built-in-model", "off", ...oneThread];
+/** Flags that serve only the three-layer model of the reference values, as `tiny`. */
+export const goldenModel = [
+  "--model",
+  "tiny=test/fixtures/goldens/models/qwen3",
+  "--built-in-model",
+  "off",
+  ...oneThread,
+];
 
 /**
  * Flags that serve a model with random weights as `tiny`, next to the built-in model. Its template supports tools and

@@ -5,9 +5,9 @@ import { test } from "node:test";
 import { Hone } from "../src/apps/client/hone.ts";
 import { searchedOf } from "../src/base/domain/testing/search.ts";
 import { serverOfFile } from "./running-server.ts";
-import { goldenTiny } from "./served-jobs.ts";
+import { toolModel } from "./served-jobs.ts";
 
-const server = serverOfFile({ flags: goldenTiny });
+const server = serverOfFile({ flags: toolModel });
 const difference = "loss/first_max_logprob_difference";
 
 for (const base of searchedOf(["hone-tiny", "tiny"], 1)) {
