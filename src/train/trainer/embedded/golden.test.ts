@@ -300,10 +300,12 @@ for (const computed of [
     checkFiveSteps(computed));
 }
 
-for (const [name, sharesPrefixes] of [
+const roundedCases = [
   ["default", false],
   ["ppo-sequence", true],
-] as const) {
+] as const;
+
+for (const [name, sharesPrefixes] of searchedOf(roundedCases, 1)) {
   test(`over an 8-bit base the gradient of ${name} points in the reference's direction`, async () => {
     const rounded = int8Base(modelFolder, config, { cacheFolder: null, kernels: await integerKernels(null) });
     const trainers = trainersOf({ microbatchTokens: 80, sharesPrefixes }, rounded);
