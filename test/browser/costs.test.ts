@@ -1,8 +1,9 @@
 // Tests in a real browser that a server with prices shows costs in the views of conversations, jobs, trajectories,
-// evaluations, traces and keys, and before a job starts; and that a server without prices shows none.
+// evaluations, traces and keys, and before a job starts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
+import { costText } from "../../src/apps/client/cost-text.ts";
 import { Hone } from "../../src/apps/client/hone.ts";
 import { call, eventually, serverOfFile } from "../running-server.ts";
 import { finish, registerModel, seenModel, submitJob } from "../served-jobs.ts";
@@ -44,7 +45,7 @@ test("the views show what conversations, trajectories, jobs and keys cost", inBr
   const { page, close } = await openPage(server, { at: `#/jobs/${jobId}` });
   const job = await hone.jobs.get(jobId);
   await factOf(page, "cost")
-    .getByText(`${(job.cost ?? 0).toFixed(2)} EUR`)
+    .getByText(costText(job) ?? "no cost")
     .waitFor();
   await page.goto(`${server.url}/#/conversations?model=${modelId}`);
   await page.getByRole("columnheader", { name: "Cost" }).waitFor();
@@ -94,7 +95,7 @@ test("a traced call shows the cost of its tokens", inBrowser, async () => {
     { path: { entity: "local", project: "p" }, body: { batch: [whole] } },
   );
   const { page, close } = await openPage(server, { at: "#/traces/t?project=local/p", colorScheme: "dark" });
-  await factOf(page, "cost").getByText("0.4 EUR").waitFor();
+  await factOf(page, "cost").getByText("0.40 EUR").waitFor();
   await close();
 });
 
@@ -125,7 +126,7 @@ test("the form of a job shows trained tokens, passes and the estimated cost", in
   await tokens.getByText(`${count} × 4 passes`).waitFor();
   const cost = (count * 4 * 5000) / 1e6;
   await factOf(page, "estimated cost")
-    .getByText(`about ${Number(cost.toPrecision(3))} EUR`)
+    .getByText(`about ${costText({ cost, currency: "EUR" })}`)
     .waitFor();
   assert.deepEqual(await allFaults(page), []);
   assert.equal(await page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0);

@@ -33,6 +33,7 @@ test("a user uploads conversations, sees rows and tokens, and starts the job", i
   await page.getByText("Line 1: not a JSON object.").waitFor();
   await upload(conversation("Ho"), conversation("Hey"), conversation("Hello"));
   await page.getByText("unknown before the first job").waitFor();
+  assert.equal(await page.getByText("cost").count(), 0, "a server without prices shows no costs");
   await page.getByText(/^\d+$/).first().waitFor();
   await page.locator("mark", { hasText: "Hey" }).waitFor();
   assert.deepEqual(await seriousFaults(page), []);

@@ -5,12 +5,13 @@ import { costSum, costText } from "./cost-text.ts";
 const usd = (cost: number | null) => ({ cost, currency: cost === null ? null : "USD" });
 
 test("shows cents of large costs, and three digits of small ones", () => {
-  const shown = [0, 1234.5, 1, 0.5, 0.000_123_456, 1.2e-9].map((cost) => costText(usd(cost)));
+  const shown = [0, 1234.5, 1, 0.5, 0.0613, 0.000_123_456, 1.2e-9].map((cost) => costText(usd(cost)));
   assert.deepEqual(shown, [
     "0.00 USD",
     "1,234.50 USD",
     "1.00 USD",
-    "0.5 USD",
+    "0.50 USD",
+    "0.0613 USD",
     "0.000123 USD",
     "0.0000000012 USD",
   ]);

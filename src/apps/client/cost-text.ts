@@ -6,11 +6,9 @@ type Cost = Pick<Usage, "cost" | "currency">;
 /** Formats a cost, such as `1.50 USD` or `0.000123 USD`; null if there is none. */
 export function costText({ cost, currency }: Cost): string | null {
   if (cost === null) return null;
-  const digits =
-    cost === 0 || cost >= 1
-      ? { minimumFractionDigits: 2, maximumFractionDigits: 2 }
-      : // A conversation may cost a millionth, so small costs have significant digits instead of cents.
-        { maximumSignificantDigits: 3 };
+  // A conversation may cost a millionth, so small costs have three significant digits instead of cents.
+  const maximumFractionDigits = cost > 0 && cost < 1 ? 2 - Math.floor(Math.log10(cost)) : 2;
+  const digits = { minimumFractionDigits: 2, maximumFractionDigits: Math.min(maximumFractionDigits, 20) };
   return `${cost.toLocaleString("en", digits)} ${currency ?? ""}`.trimEnd();
 }
 

@@ -35,12 +35,13 @@ export function JobEstimate({
           "trained tokens",
           `${isSampled ? "about " : ""}${trainedTokens.toLocaleString("en")} × ${counted(passes, "pass", "passes")}`,
         ],
-        [
-          "estimated time",
-          seconds === null ? "unknown before the first job" : `about ${durationText(seconds * passes)}`,
-        ],
+        ["estimated time", seconds === null ? "unknown before the first job" : timeText(seconds * passes)],
         ...(cost === null ? [] : ([["estimated cost", `about ${cost}`]] as const)),
       ]}
     />
   );
+}
+
+function timeText(seconds: number): string {
+  return seconds < 1 ? "under 1 s" : `about ${durationText(seconds)}`;
 }

@@ -10,7 +10,7 @@ export const offeredSettings = [
 export type SettingName = (typeof offeredSettings)[number]["file" | "rl"];
 
 /** Number of passes that the server makes if the user sets none. It is the same for all kinds of jobs. */
-export const usualPasses = 1;
+const usualPasses = 1;
 
 /** Returns the number of passes over the data that settings ask for. */
 export function passesIn(settings: Readonly<Partial<Record<SettingName, number | string>>>): number {
