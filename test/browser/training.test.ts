@@ -34,7 +34,7 @@ test("a user uploads conversations, sees rows and tokens, and starts the job", i
   await upload(conversation("Ho"), conversation("Hey"), conversation("Hello"));
   await page.getByText("unknown before the first job").waitFor();
   assert.equal(await page.getByText("cost").count(), 0, "a server without prices shows no costs");
-  await page.getByText(/^\d+$/).first().waitFor();
+  await page.getByText(/^\d+ × 1 pass$/).waitFor();
   await page.locator("mark", { hasText: "Hey" }).waitFor();
   assert.deepEqual(await seriousFaults(page), []);
   await page.getByLabel("Learning rate").fill("0.002");
@@ -45,7 +45,7 @@ test("a user uploads conversations, sees rows and tokens, and starts the job", i
   const { kind, config_changed: changed, config, counts } = job ?? {};
   assert.deepEqual(
     [kind, changed, config?.epochs, counts?.trajectories],
-    ["sft", ["learning_rate", "epochs"], 2, 3],
+    ["sft", ["epochs", "learning_rate"], 2, 3],
   );
   assert.deepEqual(await hone.files.list().all(), []);
   await page.getByRole("link", { name: "Train again with other settings" }).click();
@@ -56,7 +56,7 @@ test("a user uploads conversations, sees rows and tokens, and starts the job", i
   const [again] = await hone.jobs.list({ model_id: modelId }).all();
   assert.deepEqual(
     [again?.kind, again?.config?.learning_rate, again?.config?.epochs, again?.config_changed],
-    ["sft", 0.004, 2, ["learning_rate", "epochs"]],
+    ["sft", 0.004, 2, ["epochs", "learning_rate"]],
   );
   await close();
 });
