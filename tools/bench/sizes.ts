@@ -82,7 +82,10 @@ async function measureModel(
   const figures: Figure[] = [];
   for (const name of names) {
     const say = (text: string): void => void process.stderr.write(`${model.name}, ${name}: ${text}\n`);
-    figures.push(...(await parts[name]({ model, dataFolder, threads: Number(values.threads), say })));
+    const measured = await parts[name]({ model, dataFolder, threads: Number(values.threads), say });
+    figures.push(...measured);
+    // Shown at once, because a later part may fail.
+    say(`done\n${tableOf({ model: model.name, quantize, figures: measured })}`);
   }
   process.removeListener("exit", remove);
   remove();

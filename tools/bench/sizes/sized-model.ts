@@ -5,6 +5,7 @@ import { basename, join, resolve } from "node:path";
 import type { Quantization } from "../../../src/base/domain/model.ts";
 import type { ModelConfig } from "../../../src/inference/architectures/config.ts";
 import { readModelConfig } from "../../../src/inference/architectures/config/read-config.ts";
+import { countParameters } from "../../../src/inference/architectures/parameters.ts";
 import { keptBytes } from "../../../src/inference/architectures/quantized/weight-forms.ts";
 import { readForms } from "../../../src/inference/architectures/weights.ts";
 import type { SlotBytes } from "../../../src/inference/engine/cache/kv-cache.ts";
@@ -35,19 +36,18 @@ export async function readSizedModel(path: string, quantize: Quantization): Prom
     const absolute = resolve(path);
     const folder = absolute.endsWith(".gguf") ? ensureGgufFolder(absolute, scratch) : absolute;
     const config = readModelConfig(folder);
-    const kernels = await machineKernels(null);
-    const bytesIn = (quantization: Quantization): number =>
-      keptBytes(
-        config,
-        quantization === "off" ? new Map() : readForms(folder, config, { quantization, kernels }),
-      );
+    // Counts each weight once and leaves out scales, so that goals do not depend on how Hone stores weights.
+    const bytesIn = (bits: number): number => (countParameters(config) * bits) / 8;
+    const forms = { quantization: quantize, kernels: await machineKernels(null) };
+    const isRounded = quantize === "8" || quantize === "4";
+    const keptForms = quantize === "off" ? new Map() : readForms(folder, config, forms);
     return {
       name: basename(absolute),
       path: absolute,
       quantize,
       config,
-      weightBytes: bytesIn(quantize),
-      int8Bytes: bytesIn("8"),
+      weightBytes: isRounded ? bytesIn(Number(quantize)) : keptBytes(config, keptForms),
+      int8Bytes: bytesIn(8),
       slot: slotBytesIn(config),
       weightFiles: statSync(absolute).isFile() ? [absolute] : weightFilesIn(absolute),
     };
