@@ -134,14 +134,14 @@ test(
 
     const jobs = [await submitJob(one, modelId, 24), await submitJob(one, modelId, 2)];
     await firstStep(one, jobs[0]);
+    // Simulates the files of a server that dies while it writes.
+    const left = join(folder, "work", newUuid());
+    mkdirSync(join(left, "half-written"), { recursive: true });
+    await training.kill();
     const second = await start("--roles", "train");
     await t.test(
       "when a server is killed during training, another one finishes the job, and versions stay consecutive",
       async () => {
-        // Simulates the files of a server that dies while it writes.
-        const left = join(folder, "work", newUuid());
-        mkdirSync(join(left, "half-written"), { recursive: true });
-        await training.kill();
         for (const job of jobs) await finish(one, job);
         await eventually("what a dead one left is removed", async () => (existsSync(left) ? null : true));
         assert.deepEqual(await stepsOf(one, modelId), [0, 1, 2, 3, 4]);
