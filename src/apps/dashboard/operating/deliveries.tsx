@@ -2,6 +2,7 @@
 import type { WebhookDelivery } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { ActionButton } from "../components/forms/action-button.tsx";
+import { msText } from "../components/numbers.ts";
 import { PagedTable } from "../components/paged-table.tsx";
 import { State, When } from "../components/shown.tsx";
 import { may } from "../session.ts";
@@ -84,5 +85,5 @@ function attemptText({ attempts }: WebhookDelivery): string {
   const last = attempts.at(-1);
   if (last === undefined) return "–";
   const error = last.error === null ? "" : `: ${last.error}`;
-  return `${last.status ?? "no answer"} after ${last.duration_ms} ms${error}`;
+  return `${last.status ?? "no answer"} after ${msText(last.duration_ms)}${error}`;
 }
