@@ -11,7 +11,9 @@ const serverLimits = { server: { firstChats: false }, engine: { preparesAhead: f
 
 export class HandedOverHone {
   readonly #run = commandProcess();
-  readonly #listener: Server = createServer((socket) => void this.#answer(socket)).unref();
+  readonly #listener: Server = createServer(
+    (socket) => void this.#answer(socket).finally(() => socket.end()),
+  ).unref();
 
   /** Puts the command into a folder, which is created if missing. Call it before the test's other methods. */
   async putInto(folder: string): Promise<void> {
@@ -43,7 +45,7 @@ export class HandedOverHone {
           .map((variable) => [variable.split("=", 1)[0], variable.replace(/^.*?=/s, "")]),
       );
       const { status, output, errors } = await this.#run(words, { folder, environment });
-      socket.end(`${output}\0${errors}\0${status}\0`);
+      socket.write(`${output}\0${errors}\0${status}\0`);
       return;
     }
   }

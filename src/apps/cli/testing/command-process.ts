@@ -26,13 +26,17 @@ export interface Surroundings {
 const program = `
   const [{ main }, usual] = [await import(process.argv[1]), { ...process.env }];
   for (const stream of [process.stdout, process.stderr]) stream.setMaxListeners(0);
+  const end = (status) => {
+    process.stderr.write("\\0");
+    process.stdout.write("\\0" + status + "\\0");
+  };
+  process.on("exit", (status) => end("exit " + status));
   process.on("message", async ({ words, folder, environment, limits }) => {
     process.env = { ...usual, ...environment };
     process.chdir(folder);
     process.exitCode = 0;
     await main(words, limits);
-    process.stderr.write("\\0");
-    process.stdout.write("\\0" + process.exitCode + "\\0");
+    end(process.exitCode);
   });`;
 const { TEST_SERVER: bundled } = process.env;
 /**
@@ -61,9 +65,9 @@ async function runNext(words: readonly string[], surroundings: Surroundings): Pr
   const started = (child ??= spawn(process.execPath, ["--input-type=module", "-e", program, mainModule], {
     stdio: ["pipe", "pipe", "pipe", "ipc"],
   }));
-  const ended = await runIn(started, words, surroundings);
-  if (surroundings.input !== undefined) {
-    // The process has read its standard input to the end, so the next command gets another process.
+  const { hasExited, ...ended } = await runIn(started, words, surroundings);
+  if (hasExited || surroundings.input !== undefined) {
+    // The process ends, or has read its standard input to the end. So the next command gets another process.
     started.kill();
     child = null;
   }
@@ -74,14 +78,19 @@ async function runIn(
   child: ChildProcess,
   words: readonly string[],
   { folder = process.cwd(), environment = {}, limits = {}, input }: Surroundings,
-): Promise<Ended> {
+): Promise<Ended & { readonly hasExited: boolean }> {
   if (input !== undefined) child.stdin?.end(input);
   child.send({ words, folder, environment, limits });
   const [[output, status], [errors]] = await Promise.all([
     textsOf(child.stdout, 2),
     textsOf(child.stderr, 1),
   ]);
-  return { status: Number(status), output, errors };
+  return {
+    status: Number(status.replace("exit ", "")),
+    output,
+    errors,
+    hasExited: status.startsWith("exit"),
+  };
 }
 
 /** Reads `count` texts, each ended by a NUL character. */
