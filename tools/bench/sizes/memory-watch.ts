@@ -7,13 +7,16 @@ import { privateBytesOf } from "../../../src/base/processes/private-memory.ts";
 /** Time between two samples in milliseconds. Memory that a process holds for a shorter time may be missed. */
 const sampleMs = 25;
 
+/** Number of samples of private memory per sample of all memory, for which the system reads the whole page table. */
+const samplesPerWhole = 40;
+
 /** Highest memory of a child process of the server. */
 export interface ChildPeak {
   /** Name of the module that the process runs, such as `embedded-main` for an engine. */
   readonly module: string;
   readonly privateBytes: number;
-  /** Highest resident memory since the process started, including mapped files. */
-  readonly residentBytes: number;
+  /** Highest memory with mapped files. A page that several mappings share counts once (Linux: PSS). */
+  readonly wholeBytes: number;
 }
 
 export class MemoryWatch {
@@ -23,6 +26,7 @@ export class MemoryWatch {
   #children = new Map<number, ChildPeak>();
   #totalBytes = 0;
   #folderBytes = 0;
+  #sampleCount = 0;
 
   /** @param folder folder whose disk space is watched; it need not exist yet */
   constructor(serverId: number, folder: string) {
@@ -53,13 +57,14 @@ export class MemoryWatch {
 
   sample(): void {
     let totalBytes = privateBytesOf(this.#serverId) ?? 0;
+    const isWhole = this.#sampleCount++ % samplesPerWhole === 0;
     for (const { id, module, memoryBytes } of childrenUsage(this.#serverId)) {
       totalBytes += memoryBytes;
       const known = this.#children.get(id);
       this.#children.set(id, {
         module,
         privateBytes: Math.max(memoryBytes, known?.privateBytes ?? 0),
-        residentBytes: Math.max(highestResidentBytesOf(id), known?.residentBytes ?? 0),
+        wholeBytes: Math.max(isWhole ? wholeBytesOf(id) : 0, known?.wholeBytes ?? 0),
       });
     }
     this.#totalBytes = Math.max(this.#totalBytes, totalBytes);
@@ -71,9 +76,9 @@ export class MemoryWatch {
   }
 }
 
-function highestResidentBytesOf(id: number): number {
+function wholeBytesOf(id: number): number {
   try {
-    return 1024 * Number(/^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${id}/status`, "utf8"))?.[1] ?? 0);
+    return 1024 * Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${id}/smaps_rollup`, "utf8"))?.[1] ?? 0);
   } catch {
     // The process has just ended.
     return 0;
