@@ -83,3 +83,20 @@ test("a title that arrives late leaves the focus in the field that a user fills 
   assert.equal(await field.inputValue(), "titled");
   await close();
 });
+
+test("a filter that a user submits keeps the focus and what the user types next", inBrowser, async () => {
+  await registerModel(ofPage(), "filtered");
+  const { page, close } = await openPage(ofPage(), { at: "#/conversations" });
+  const words = page.getByLabel("Words");
+  await words.fill("spell");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction("location.hash.includes('text=spell')");
+  await page.getByRole("button", { name: "Clear" }).waitFor();
+  await page.keyboard.type("gm");
+  assert.equal(await words.inputValue(), "spellgm");
+  await page.getByRole("button", { name: "Clear" }).click();
+  await page.waitForFunction("!location.hash.includes('text=')");
+  await page.getByRole("button", { name: "Clear" }).waitFor({ state: "detached" });
+  assert.equal(await words.inputValue(), "");
+  await close();
+});

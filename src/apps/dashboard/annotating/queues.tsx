@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import type { AnnotationQueue, AnnotationQueueStats } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { Empty } from "../components/empty.tsx";
+import { useFormKey } from "../components/filter-form.tsx";
 import { textIn } from "../components/forms/form-values.ts";
 import { Icon } from "../components/icon.tsx";
 import { ProjectField, projectNamed, useProjects } from "../components/forms/projects.tsx";
@@ -25,6 +26,7 @@ interface ListedQueue {
 export function Queues({ hone }: { readonly hone: Hone }) {
   const named = projectNamed(place.value.query.get("project") ?? "");
   const as = place.value.query.get("as") ?? "";
+  const { key, submitting } = useFormKey(`${named} ${as}`);
   const projects = useProjects(hone);
   const project = named === "" ? (projects.value?.[0] ?? "") : named;
   const loaded = useLoaded(
@@ -46,12 +48,10 @@ export function Queues({ hone }: { readonly hone: Hone }) {
     >
       <form
         class="filters"
-        key={`${named} ${as}`}
-        onSubmit={(event) => {
-          event.preventDefault();
-          const form = event.currentTarget;
-          go(addressOf("queues", [], { project: textIn(form, "project"), as: textIn(form, "as") }));
-        }}
+        key={key}
+        onSubmit={submitting((form) =>
+          go(addressOf("queues", [], { project: textIn(form, "project"), as: textIn(form, "as") })),
+        )}
       >
         <ProjectField projects={projects.value ?? []} value={project} />
         <label>

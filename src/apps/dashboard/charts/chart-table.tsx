@@ -1,5 +1,6 @@
 // The numbers of a chart as a table, for screen readers and for copying. Steps link to their details.
 import { shortNumber } from "../components/numbers.ts";
+import { WideTable } from "../components/shown.tsx";
 import type { Curve, Point, PointAddress } from "./curve.ts";
 
 /** Maximum number of table rows. The newest are shown; the CSV file has all. */
@@ -20,14 +21,14 @@ export function ChartTable({
   return (
     <details>
       <summary>{label} as numbers</summary>
-      <table>
+      <WideTable label={`${label} as numbers`}>
         <thead>
           <tr>
             <th scope="col" class="number">
               step
             </th>
             {lines.map(({ name, colour }) => (
-              <th key={colour} scope="col" class="number">
+              <th key={colour} scope="col" class="number" title={name}>
                 {name === "" ? label : name}
               </th>
             ))}
@@ -56,7 +57,7 @@ export function ChartTable({
             </tr>
           ))}
         </tbody>
-      </table>
+      </WideTable>
     </details>
   );
 }

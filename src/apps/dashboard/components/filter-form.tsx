@@ -1,7 +1,7 @@
 // Form that filters the list below it. Text fields apply when the form is submitted, selections immediately. On narrow
 // screens, a button with the number of active filters opens the form.
-import type { ComponentChildren } from "preact";
-import { useId, useState } from "preact/hooks";
+import type { ComponentChildren, TargetedSubmitEvent } from "preact";
+import { useId, useRef, useState } from "preact/hooks";
 
 export function FilterForm({
   filters,
@@ -17,6 +17,7 @@ export function FilterForm({
 }) {
   const id = useId();
   const [isOpen, setIsOpen] = useState(false);
+  const { key, submitting } = useFormKey(JSON.stringify(filters));
   const count = Object.keys(filters).length;
   return (
     <>
@@ -33,12 +34,8 @@ export function FilterForm({
         id={id}
         class={isOpen ? "filters" : "filters is-folded"}
         aria-label="Filters"
-        // The key re-creates the form if something other than the form changes the filters in the URL.
-        key={JSON.stringify(filters)}
-        onSubmit={(event) => {
-          event.preventDefault();
-          onSubmit(event.currentTarget);
-        }}
+        key={key}
+        onSubmit={submitting(onSubmit)}
       >
         {children}
         <button type="submit">Filter</button>
@@ -50,6 +47,31 @@ export function FilterForm({
       </form>
     </>
   );
+}
+
+/**
+ * Returns the key of a form whose fields show the URL's parameters. The key changes, so that the form is created anew, if
+ * something other than the form changes the parameters. After the form's own change, its fields and the focus stay.
+ *
+ * @param parameters the parameters as a text
+ */
+export function useFormKey(parameters: string) {
+  const form = useRef({ parameters, key: 0, isSubmitted: false });
+  if (form.current.parameters !== parameters) {
+    const { key, isSubmitted } = form.current;
+    form.current = { parameters, key: isSubmitted ? key : key + 1, isSubmitted: false };
+  }
+  return {
+    key: form.current.key,
+    /** Returns the form's submit handler. `onSubmit` changes the URL. */
+    submitting:
+      (onSubmit: (form: HTMLFormElement) => void) => (event: TargetedSubmitEvent<HTMLFormElement>) => {
+        event.preventDefault();
+        const before = location.hash;
+        onSubmit(event.currentTarget);
+        form.current.isSubmitted = location.hash !== before;
+      },
+  };
 }
 
 export function FilterChoice({

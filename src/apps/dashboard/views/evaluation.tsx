@@ -89,16 +89,18 @@ function Evaluation({
         onChange={put}
       />
       <p class="links">
-        {versions.map((step) => (
-          <PinButton
-            key={step}
-            hone={hone}
-            modelId={modelId}
-            step={step}
-            isPinned={choices.versions.some((version) => version.step === step && version.pinned)}
-            onChange={onPin}
-          />
-        ))}
+        {versions
+          .filter((step) => step > 0)
+          .map((step) => (
+            <PinButton
+              key={step}
+              hone={hone}
+              modelId={modelId}
+              step={step}
+              isPinned={choices.versions.some((version) => version.step === step && version.pinned)}
+              onChange={onPin}
+            />
+          ))}
       </p>
       <Shown loaded={outlines}>
         {(found) => {

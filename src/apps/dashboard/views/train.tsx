@@ -114,7 +114,7 @@ function FromFile({ hone, modelId }: { readonly hone: Hone; readonly modelId: st
   return (
     <JobForm
       of="file"
-      isReady={rows.length > 0}
+      isReady={rows.length > 0 && read.value?.faults.length === 0}
       create={create}
       preview={(passes) =>
         rows.length > 0 && (
