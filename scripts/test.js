@@ -117,8 +117,8 @@ Object.assign(process.env, environment, {
 delete process.env.NODE_EXTRA_CA_CERTS;
 const results = run({
   files: longestFirst([...writeEntries(), ...alone]),
-  // More processes than cores, because tests often wait.
-  concurrency: availableParallelism() + 4,
+  // Two more processes than cores, because tests sometimes wait. With four more, limits of processor time end work early.
+  concurrency: availableParallelism() + 2,
   timeout: fileLimitMs,
 });
 let hasFailed = false;
