@@ -117,7 +117,7 @@ Object.assign(process.env, environment, {
 delete process.env.NODE_EXTRA_CA_CERTS;
 const results = run({
   files: longestFirst([...writeEntries(), ...alone]),
-  // Two more processes than cores, because tests sometimes wait. With four more, limits of processor time end work early.
+  // Two more processes than cores, because tests sometimes wait. With four more, time limits end work early.
   concurrency: availableParallelism() + 2,
   timeout: fileLimitMs,
 });

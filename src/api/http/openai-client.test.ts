@@ -1,6 +1,5 @@
 // The official OpenAI client against a listening server: complete answers, streams, and the client's error classes.
 import assert from "node:assert/strict";
-import { after, test as run } from "node:test";
 import OpenAI, {
   APIError,
   AuthenticationError,
@@ -15,25 +14,14 @@ import OpenAI, {
 } from "openai";
 import { ServiceError, type ErrorCode } from "../../base/domain/service-error.ts";
 import { bearer, fakeServer, keys } from "./testing/fake-server.ts";
+import { scriptedServer } from "./testing/scripted-server.ts";
 
-const server = await fakeServer();
-await server.app.listen({ host: "127.0.0.1", port: 0 });
+const { server, test } = await scriptedServer();
 const client = new OpenAI({
   apiKey: keys.member,
   baseURL: `${server.app.listeningOrigin}/v1`,
   maxRetries: 0,
 });
-after(() => server.close());
-
-/** The part of the fake chat's script that tests change. */
-const usualScript = { refusal: null, failure: null, isTrained: false, hangs: false };
-
-function test(name: string, check: () => Promise<void>): void {
-  run(name, async () => {
-    Object.assign(server.chat.script, usualScript);
-    await check();
-  });
-}
 
 const hello = { model: "tiny", messages: [{ role: "user" as const, content: "Hi" }] };
 

@@ -1,7 +1,6 @@
 // The official Anthropic client against a listening server. Tests complete answers, the client's error classes, and
 // that the events of a stream add up to the complete answer.
 import assert from "node:assert/strict";
-import { after, test as run } from "node:test";
 import Anthropic, {
   APIError,
   AuthenticationError,
@@ -13,27 +12,11 @@ import Anthropic, {
   RateLimitError,
 } from "@anthropic-ai/sdk";
 import { ServiceError, type ErrorCode } from "../../../base/domain/service-error.ts";
-import { fakeServer, keys } from "../testing/fake-server.ts";
+import { keys } from "../testing/fake-server.ts";
+import { scriptedServer } from "../testing/scripted-server.ts";
 
-const server = await fakeServer();
-await server.app.listen({ host: "127.0.0.1", port: 0 });
+const { server, test } = await scriptedServer();
 const client = clientWith({ apiKey: keys.member });
-after(() => server.close());
-
-/** The part of the fake chat's script that tests change. */
-const usualScript = {
-  pieces: [{ text: "Hel" }, { text: "lo" }],
-  finish: "stop",
-  refusal: null,
-  failure: null,
-};
-
-function test(name: string, check: () => Promise<void>): void {
-  run(name, async () => {
-    Object.assign(server.chat.script, usualScript);
-    await check();
-  });
-}
 
 /** Returns a client with only these credentials, even if environment variables contain keys. */
 function clientWith(credentials: { readonly apiKey?: string; readonly authToken?: string }): Anthropic {

@@ -1,30 +1,13 @@
 // The official `ollama` client against a listening server. Tests complete answers, tools, embeddings, model lists and
 // errors, and that the pieces of a stream add up to the complete answer.
 import assert from "node:assert/strict";
-import { after, test as run } from "node:test";
 import { Ollama, type ChatResponse, type ToolCall } from "ollama";
 import { ServiceError } from "../../../base/domain/service-error.ts";
-import { fakeServer, keys, registeredModel } from "../testing/fake-server.ts";
+import { keys, registeredModel } from "../testing/fake-server.ts";
+import { scriptedServer } from "../testing/scripted-server.ts";
 
-const server = await fakeServer();
-await server.app.listen({ host: "127.0.0.1", port: 0 });
+const { server, test } = await scriptedServer();
 const client = clientWith(keys.member);
-after(() => server.close());
-
-/** The part of the fake chat's script that tests change. */
-const usualScript = {
-  pieces: [{ text: "Hel" }, { text: "lo" }],
-  finish: "stop",
-  refusal: null,
-  failure: null,
-};
-
-function test(name: string, check: () => Promise<void>): void {
-  run(name, async () => {
-    Object.assign(server.chat.script, usualScript);
-    await check();
-  });
-}
 
 function clientWith(key: string): Ollama {
   return new Ollama({ host: server.app.listeningOrigin, headers: { authorization: `Bearer ${key}` } });
