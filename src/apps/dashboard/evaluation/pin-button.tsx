@@ -17,13 +17,13 @@ export function PinButton({
   readonly isPinned: boolean;
   /** True for a button in a row of the version, whose number is not repeated. */
   readonly isBrief?: boolean;
-  readonly onChange: () => void;
+  readonly onChange?: () => void;
 }) {
   if (!may("train")) return null;
   const verb = isPinned ? "Unpin" : "Pin";
   const toggle = async (): Promise<void> => {
     await (isPinned ? hone.checkpoints.unpin(modelId, step) : hone.checkpoints.pin(modelId, step));
-    onChange();
+    onChange?.();
   };
   return (
     <ActionButton

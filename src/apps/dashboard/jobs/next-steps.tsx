@@ -1,7 +1,7 @@
 // Part of the view of a job that made a version: links that chat with the version or evaluate it, and a button that pins it.
 import type { TrainingJob } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
-import { ActionButton } from "../components/forms/action-button.tsx";
+import { PinButton } from "../evaluation/pin-button.tsx";
 import { chatAddress } from "../model/model-path.ts";
 import { addressOf } from "../router.ts";
 import { may } from "../session.ts";
@@ -24,15 +24,7 @@ export function NextSteps({
       <a class="button" href={addressOf("evaluation", [id])}>
         Evaluate
       </a>
-      {may("train") && (
-        <ActionButton
-          title="A pinned version is never deleted automatically"
-          act={() => hone.checkpoints.pin(id, step)}
-          done={`Version ${step} pinned.`}
-        >
-          Pin version {step}
-        </ActionButton>
-      )}
+      <PinButton hone={hone} modelId={id} step={step} isPinned={false} />
     </div>
   );
 }
