@@ -169,7 +169,10 @@ function git(...words: readonly string[]): string {
 
 for (const page of pagesWithCode)
   test(`${page}: its code runs`, { skip: chosen.has(page) ? false : "in npm run proof" }, async () => {
-    assert.match(await runner.run(page, files[page]), says[page] ?? /(?:)/);
+    const pattern = says[page] ?? /(?:)/;
+    // The model samples its answers, and about one in 300 is wrong. A page fails if it gives a wrong answer twice.
+    const output = await runner.run(page, files[page]);
+    assert.match(pattern.test(output) ? output : await runner.run(page, files[page]), pattern);
   });
 
 test("each block names a language, which determines whether it runs", () => {
