@@ -3,8 +3,8 @@
 
 export const promptLimits = {
   /**
-   * Maximum time in milliseconds to render a conversation with a model's template. A conversation that fills a long
-   * context takes a tenth of this time.
+   * Maximum time in milliseconds to render a conversation; for a template in a request, it is processor time. A
+   * conversation that fills a long context takes a tenth of this time.
    */
   renderMs: 800,
   /**

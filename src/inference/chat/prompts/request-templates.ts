@@ -6,7 +6,7 @@ import { ServiceError } from "../../../base/domain/service-error.ts";
 import { WorkerPool, type TaskOptions, type WorkerPoolOptions } from "../../../base/processes/worker-pool.ts";
 import { renderTimeoutError, type RenderLimits } from "../../chat-templates/render-prompt.ts";
 import type { PromptLimits } from "./prompt-limits.ts";
-import { graceMs, exceededWorkerLimit, trialWallMs } from "./worker-limits.ts";
+import { exceededWorkerLimit, graceMs, trialWallMs, wallTimeFactor } from "./worker-limits.ts";
 import type { PromptModel } from "./prompt-tasks.ts";
 import type { TemplateTask, TemplateTasks } from "./template-tasks.ts";
 import type { RenderedPrompt } from "./write-prompt.ts";
@@ -51,7 +51,7 @@ export function createRequestTemplates(
       memoryMebibytes,
     });
   const quick = processFor(trialWallMs);
-  const slow = processFor(limits.timeMs);
+  const slow = processFor(wallTimeFactor * limits.timeMs);
   const trialLimits = { ...limits, timeMs: Math.min(trialMs, limits.timeMs) };
 
   /**

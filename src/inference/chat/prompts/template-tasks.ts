@@ -7,7 +7,7 @@ import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { TaskHandlers } from "../../../base/processes/tasks.ts";
 import { systemClock } from "../../../base/domain/clock.ts";
 import { loadChatTemplate } from "../../chat-templates/load-chat-template.ts";
-import { trialWallMs } from "./worker-limits.ts";
+import { trialWallMs, wallTimeFactor } from "./worker-limits.ts";
 import { RenderLimitError } from "../../chat-templates/prompt-faults.ts";
 import type { PromptModel } from "./prompt-tasks.ts";
 import {
@@ -32,7 +32,7 @@ export interface TemplateTasks {
   readonly render: { readonly task: TemplateTask; readonly result: string | null };
 }
 
-/** Clock for trials. It measures processor time, so that a fast template passes its trial even on a busy machine. */
+/** Clock for limits. It measures processor time, so that a busy machine does not make a template fail. */
 const clock = { ...systemClock, monotonicMs: processorMs };
 
 function processorMs(): number {
@@ -76,7 +76,7 @@ function withinTime({ limits, isTrial }: TemplateTask, work: () => string): stri
   try {
     // Safe cast: the script returns the result of `work`.
     return call.runInContext(context, {
-      timeout: Math.ceil(isTrial ? trialWallMs : limits.timeMs),
+      timeout: Math.ceil(isTrial ? trialWallMs : wallTimeFactor * limits.timeMs),
     }) as string;
   } catch (error) {
     // `instanceof` does not work for this error, because the script's context has its own class `Error`.

@@ -11,6 +11,12 @@ export const graceMs = 100;
 /** Wall-clock limit of a trial in milliseconds. The limit for its processor time is lower. */
 export const trialWallMs = 300;
 
+/**
+ * Wall-clock limit of a template in a request, divided by its limit of processor time. Its process has a low priority,
+ * so on a busy machine it may wait longer than it computes.
+ */
+export const wallTimeFactor = 5;
+
 /** Returns true if a task exceeded its worker's time or memory limit. */
 export function exceededWorkerLimit(error: unknown): error is ServiceError {
   return error instanceof TaskTimeout || (error instanceof ServiceError && error.code === "too_large");
