@@ -1,6 +1,15 @@
 // Tests where a session gets weights from: memory, the model's own file, or a file that is converted once.
 import assert from "node:assert/strict";
-import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, utimesSync } from "node:fs";
+import {
+  cpSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -21,6 +30,7 @@ import { buildDecodeGraph, buildPrefillGraph } from "./serving-graphs.ts";
 import { cacheNames } from "./serving/sequence-memory.ts";
 import {
   type ModelWeights,
+  openQuantizedWeights,
   readInt8TrainingWeights,
   readModelWeights,
   readQuantizedWeights,
@@ -244,6 +254,51 @@ test("tables converted a few rows at a time give the same file", () => {
     assert.equal(whole.length, 1);
     assert.deepEqual(inPieces, whole, quantization);
   }
+});
+
+for (const [name, quantization] of [
+  ["llama", "8"],
+  ["llama", "4"],
+  ["gemma4", "8"],
+  ["gemma4", "off"],
+] as const) {
+  test(`several threads write the same file as one: ${name} with ${quantization}`, async () => {
+    const folder = `test/fixtures/goldens/models/${name}`;
+    const config = readModelConfig(folder);
+    const optionsOf = (): Parameters<typeof openQuantizedWeights>[2] & { readonly cacheFolder: string } => ({
+      cacheFolder: mkdtempSync(join(scratch, "threads-")),
+      memoryBytesMax: 1000,
+      quantization,
+      kernels: everyKernel,
+      threads: 2,
+    });
+    const [plain, ...byThreads] = [optionsOf(), optionsOf(), { ...optionsOf(), pieceValues: 2000 }];
+    const filesIn = ({ cacheFolder }: typeof plain): readonly Buffer[] =>
+      readdirSync(cacheFolder).map((file) => readFileSync(join(cacheFolder, file)));
+    const seen: number[] = [];
+    readQuantizedWeights(folder, config, plain);
+    assert.equal(filesIn(plain).length, 1);
+    for (const options of byThreads) {
+      const onProgress = (percent: number): unknown => seen.push(percent);
+      const { forms } = await openQuantizedWeights(folder, config, { ...options, onProgress });
+      assert.equal(forms.size > 0, quantization !== "off");
+      assert.deepEqual(filesIn(options), filesIn(plain));
+    }
+    assert.equal(seen.at(-1), 100);
+  });
+}
+
+test("threads that fail leave no file", async () => {
+  const folder = mkdtempSync(join(scratch, "failing-"));
+  cpSync("test/fixtures/goldens/models/llama", folder, { recursive: true });
+  const config = readModelConfig(folder);
+  const cacheFolder = mkdtempSync(join(scratch, "failing-cache-"));
+  const options = { cacheFolder, memoryBytesMax: 1000, quantization: "8", kernels: everyKernel } as const;
+  const opening = openQuantizedWeights(folder, config, { ...options, threads: 2 });
+  // The header has been read, and the threads find that the values are missing.
+  truncateSync(join(folder, "model.safetensors"), 20_000);
+  await assert.rejects(opening, { code: "invalid" });
+  assert.deepEqual(readdirSync(cacheFolder), []);
 });
 
 test("training over 8 bits uses the served weights, and one more file for gradients", () => {

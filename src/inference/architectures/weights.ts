@@ -12,20 +12,21 @@ import { readFloats, type StoredTensor } from "../../lib/model-files/stored-tens
 import { joinExperts } from "./experts/join-experts.ts";
 import { float32Bytes, isStoredAsOffset, modelParameters } from "./parameters.ts";
 import { chooseForms, precisionLabel, type FormChoice } from "./quantized/choose-forms.ts";
-import { codeGradientParts, quantizedParts, quantizedStack } from "./quantized/quantized-parts.ts";
+import { convertWeight, type Conversion } from "./quantized/conversion.ts";
+import { codeGradientParts } from "./quantized/quantized-parts.ts";
 import {
   gradientParts,
   isCodes,
   keptParts,
   weightUseFor,
+  type WeightForm,
   type WeightForms,
 } from "./quantized/weight-forms.ts";
 import { hasBlocks } from "./config/read-experts.ts";
 import { readConfigFiles } from "./config/served-config.ts";
 import { cachedRotarySources, rotarySources } from "./serving/rotary-sources.ts";
 import { parameterTensors, storedParameters } from "./stored-projections.ts";
-import { madeFrom, pieceValuesMax } from "./quantized/table-rows.ts";
-import { ensureCached, type CacheEntry, type CachePlace } from "./weights-cache.ts";
+import { ensureCached, ensureCachedByThreads, type CacheEntry, type CachePlace } from "./weights-cache.ts";
 
 /** Source of a float32 weight. */
 type FloatSource = WeightSource<"float32">;
@@ -69,26 +70,76 @@ export function readQuantizedWeights(
   config: ModelConfig,
   options: ReadWeightsOptions & FormChoice,
 ): ModelWeights {
+  const planned = planQuantized(folder, config, options);
+  return { forms: planned.forms, sources: withTables(kept(planned, options), folder, config, options) };
+}
+
+/** Like {@link readQuantizedWeights}, but several threads write a missing cache file. */
+export async function openQuantizedWeights(
+  folder: string,
+  config: ModelConfig,
+  options: ReadWeightsOptions & FormChoice & { readonly threads: number },
+): Promise<ModelWeights> {
+  const planned = planQuantized(folder, config, options);
+  const { place, stored, entries } = planned;
+  const cache = cacheOf(planned, options);
+  const weights =
+    cache === null
+      ? kept(planned, options)
+      : await ensureCachedByThreads({ ...place, ...cache }, stored, entries, options.threads);
+  return { forms: planned.forms, sources: withTables(weights, folder, config, options) };
+}
+
+/** Weights that a cache file or the memory holds, and how they are made from stored tensors. */
+interface PlannedWeights {
+  readonly config: ModelConfig;
+  readonly place: Pick<CachePlace, "modelFolder" | "ending" | "format">;
+  readonly stored: readonly StoredTensor[];
+  readonly entries: readonly CacheEntry[];
+  /** True if float32 weights are used at their place in the model's files. */
+  readonly isInPlace?: boolean;
+}
+
+function planQuantized(
+  folder: string,
+  config: ModelConfig,
+  choice: FormChoice,
+): PlannedWeights & { readonly forms: WeightForms } {
   const stored = checkedTensors(folder, config);
   const byName = new Map(stored.map((tensor) => [tensor.name, tensor]));
-  const forms = chooseForms(config, byName, options);
-  const { pieceValues = pieceValuesMax } = options;
-  if (forms.size === 0) return { sources: readModelWeights(folder, config, options), forms };
+  const forms = chooseForms(config, byName, choice);
+  if (forms.size === 0) return { ...planFloats(folder, config, stored), forms };
   const entries = modelParameters(config).map((parameter): CacheEntry => {
     const tensor = present(byName.get(parameter.name), parameter.name);
     const form = forms.get(parameter.name) ?? "float32";
     const use = weightUseFor(parameter.name, config);
-    const quantized = use.isStack ? quantizedStack : quantizedParts;
-    const convert = (some: StoredTensor) =>
-      form === "float32" ? [converted(some, config)] : quantized(some, form, use);
-    // Codes for looking up rows are computed row by row. Codes for products are transposed, so they depend on all rows.
-    const isByRow = form === "float32" || !use.isMultiplied;
-    const made = madeFrom(tensor, convert, isByRow ? pieceValues : Infinity);
-    return { parts: keptParts(parameter, form, use), ...made };
+    return { parts: keptParts(parameter, form, use), made: conversionOf(tensor, form, config) };
   });
-  const sources = kept(quantizedPlace(folder, forms), stored, entries, { config, ...options });
-  const tables = rotaryTables(folder, config, options);
-  return { sources: new Map<string, WeightSource>([...tables, ...sources]), forms };
+  return { config, place: quantizedPlace(folder, forms), stored, entries, forms };
+}
+
+function planFloats(folder: string, config: ModelConfig, stored: readonly StoredTensor[]): PlannedWeights {
+  const entries = stored.map((tensor): CacheEntry => {
+    const { name, shape } = tensor;
+    return { parts: [{ name, dtype: "float32", shape }], made: conversionOf(tensor, "float32", config) };
+  });
+  const place = { modelFolder: folder, ending: ".f32", format: "hone-f32-1" };
+  const isInPlace = stored.every((tensor) => isUsableInPlace(tensor, config));
+  return { config, place, stored, entries, isInPlace };
+}
+
+function conversionOf(tensor: StoredTensor, form: WeightForm, config: ModelConfig): Conversion {
+  const { name } = tensor;
+  return { tensor, form, use: weightUseFor(name, config), isOffset: isStoredAsOffset(name, config) };
+}
+
+function withTables(
+  weights: ReadonlyMap<string, WeightSource>,
+  folder: string,
+  config: ModelConfig,
+  options: ReadWeightsOptions,
+): ReadonlyMap<string, WeightSource> {
+  return new Map<string, WeightSource>([...rotaryTables(folder, config, options), ...weights]);
 }
 
 /**
@@ -112,11 +163,14 @@ export function readInt8TrainingWeights(
     const parts = gradientParts(parameter, form, use);
     if (parts.length === 0 || !isCodes(form)) return [];
     const tensor = present(byName.get(parameter.name), parameter.name);
-    return [{ parts, make: () => codeGradientParts(tensor, { form, use }) }];
+    return [{ parts, made: () => codeGradientParts(tensor, { form, use }) }];
   });
   const format = `hone-int8-back-1 ${options.kernels.codes}`;
   const place = { modelFolder: folder, ending: ".int8-back", format };
-  return { sources: new Map([...sources, ...kept(place, stored, entries, { config, ...options })]), forms };
+  return {
+    sources: new Map([...sources, ...kept({ config, place, stored, entries }, options)]),
+    forms,
+  };
 }
 
 /**
@@ -155,39 +209,48 @@ const quantizedFormat = "hone-quantized-2";
  * Returns the identity of a model's cache file. Weights that are all in 8 bits have a separate file, because training
  * may need it in addition to the file for serving.
  */
-function quantizedPlace(folder: string, forms: WeightForms): Omit<CachePlace, "cacheFolder"> {
+function quantizedPlace(folder: string, forms: WeightForms): PlannedWeights["place"] {
   const isInt8 = [...forms.values()].every(isCodes);
   const format = `${quantizedFormat} ${JSON.stringify([...forms])}`;
   return { modelFolder: folder, ending: isInt8 ? ".int8" : ".quantized", format };
 }
 
 /**
- * Returns the locations of weights: in a cache file for a large model, which is written if missing, or in memory for a
- * small model.
+ * Returns the locations of weights: in the model's files if they are usable there, in a cache file for a large model,
+ * which is written if missing, or in memory for a small model.
  */
-function kept(
-  place: Omit<CachePlace, "cacheFolder">,
-  stored: readonly StoredTensor[],
-  entries: readonly CacheEntry[],
+function kept(planned: PlannedWeights, options: ReadWeightsOptions): ReadonlyMap<string, WeightSource> {
+  const { place, stored, entries, isInPlace = false } = planned;
+  if (isInPlace) return new Map(stored.map(({ name, file, offset }) => [name, { file, offset }]));
+  const cache = cacheOf(planned, options);
+  return cache === null ? madeInMemory(entries) : ensureCached({ ...place, ...cache }, stored, entries);
+}
+
+/** Returns the options for a model's cache file; null if its weights need no such file. */
+function cacheOf(
+  { config, isInPlace = false }: PlannedWeights,
   {
-    config,
     cacheFolder,
     isReadOnly,
     onProgress,
+    pieceValues,
     memoryBytesMax = defaultMemoryBytesMax,
-  }: ReadWeightsOptions & { readonly config: ModelConfig },
-): ReadonlyMap<string, WeightSource> {
+  }: ReadWeightsOptions,
+): Omit<CachePlace, "modelFolder" | "ending" | "format"> | null {
   const isLarge = float32Bytes(modelParameters(config)) > memoryBytesMax;
-  return cacheFolder !== null && isLarge
-    ? ensureCached({ ...place, cacheFolder, isReadOnly, onProgress }, stored, entries)
-    : madeInMemory(entries);
+  return cacheFolder === null || isInPlace || !isLarge
+    ? null
+    : { cacheFolder, isReadOnly, onProgress, pieceValues };
 }
 
 function madeInMemory(entries: readonly CacheEntry[]): ReadonlyMap<string, WeightSource> {
   return new Map(
-    entries.flatMap(({ parts, make }) => {
-      const made = make();
-      return parts.map(({ name }, index) => [name, { data: present(made[index], name) }] as const);
+    entries.flatMap(({ parts, made }) => {
+      const data = typeof made === "function" ? made() : convertWeight(made, null);
+      // Copies codes, because the next conversion overwrites them.
+      const copies =
+        typeof made === "function" || made.form === "float32" ? data : data.map((one) => one.slice());
+      return parts.map(({ name }, index) => [name, { data: present(copies[index], name) }] as const);
     }),
   );
 }
@@ -202,27 +265,9 @@ export function readModelWeights(
   config: ModelConfig,
   options: ReadWeightsOptions,
 ): ReadonlyMap<string, FloatSource> {
-  const { cacheFolder, isReadOnly, onProgress, memoryBytesMax = defaultMemoryBytesMax } = options;
-  const { pieceValues = pieceValuesMax } = options;
-  const stored = checkedTensors(folder, config);
-  const isMappable = stored.every((tensor) => isUsableInPlace(tensor, config));
-  const isLarge = stored.reduce((sum, tensor) => sum + floatBytes(tensor), 0) > memoryBytesMax;
-  const sourceOf = new Map<string, FloatSource>(rotaryTables(folder, config, options));
-  if (isMappable) {
-    for (const { name, file, offset } of stored) sourceOf.set(name, { file, offset });
-  } else if (cacheFolder !== null && isLarge) {
-    const file = { ending: ".f32", format: "hone-f32-1" };
-    const place = { modelFolder: folder, cacheFolder, isReadOnly, onProgress, ...file };
-    const entries = stored.map((tensor): CacheEntry => {
-      const { name, shape } = tensor;
-      const made = madeFrom(tensor, (some) => [converted(some, config)], pieceValues);
-      return { parts: [{ name, dtype: "float32", shape }], ...made };
-    });
-    for (const [name, source] of ensureCached(place, stored, entries)) sourceOf.set(name, source);
-  } else {
-    for (const tensor of stored) sourceOf.set(tensor.name, { data: converted(tensor, config) });
-  }
-  return sourceOf;
+  const planned = planFloats(folder, config, checkedTensors(folder, config));
+  // Safe cast: all conversions are to float32.
+  return withTables(kept(planned, options), folder, config, options) as ReadonlyMap<string, FloatSource>;
 }
 
 /**
@@ -317,8 +362,4 @@ function converted(tensor: StoredTensor, config: ModelConfig): Float32Array {
   const values = readFloats(tensor);
   if (!isStoredAsOffset(tensor.name, config)) return values;
   return values.map((value) => value + 1);
-}
-
-function floatBytes({ shape }: StoredTensor): number {
-  return shape.reduce((product, size) => product * size, 4);
 }

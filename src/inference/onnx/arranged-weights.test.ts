@@ -134,6 +134,37 @@ test("a second graph's file holds only what the first lacks, and its sessions ma
   }
 });
 
+test("several threads write the same bytes as one, and leave no other files", async () => {
+  const sizes = [96, 32, 160, 64];
+  const [source, builder] = [join(folder, "several"), new GraphBuilder()];
+  const random = seededRandom("several threads");
+  let y = builder.input("x", "float32", ["B", 96]);
+  const weights = new Map<string, WeightSource>();
+  const bytes: Uint8Array[] = [];
+  let [width, offset] = [96, 0];
+  for (const [index, size] of sizes.entries()) {
+    const values = Float32Array.from({ length: size * width }, () => random.uniform() - 0.5);
+    weights.set(`w${index}`, { file: source, offset });
+    y = builder.matMul(y, builder.parameter(`w${index}`, [size, width]), { transposeB: true });
+    bytes.push(new Uint8Array(values.buffer));
+    offset += values.byteLength;
+    width = size;
+  }
+  weights.set("scale", { file: source, offset });
+  const graph = builder.build({ y: builder.multiply(y, builder.parameter("scale", [width])) });
+  writeFileSync(source, Buffer.concat([...bytes, new Uint8Array(4 * width)]));
+  const written: Buffer[] = [];
+  for (const threads of [1, 2, 3]) {
+    const file = join(folder, `arranged ${threads}`);
+    await writeArrangedWeights(file, graph, { weights, threads });
+    written.push(readFileSync(file));
+  }
+  assert.equal(withArrangedWeights(join(folder, "arranged 2"), weights)?.size, weights.size);
+  assert.deepEqual(written[1], written[0]);
+  assert.deepEqual(written[2], written[0]);
+  assert.equal(readdirSync(folder).length, 4);
+});
+
 test("a parameter that the runtime replaces when it loads a program does not carry arranged weights", async () => {
   const [file, source] = [join(folder, "arranged"), join(folder, "exponents")];
   writeFileSync(source, new Uint8Array(new Float32Array(1).buffer));

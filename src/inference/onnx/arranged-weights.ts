@@ -7,25 +7,33 @@ import {
   fsyncSync,
   mkdirSync,
   openSync,
-  readFileSync,
   readSync,
   renameSync,
   rmSync,
   statSync,
-  writeSync,
 } from "node:fs";
 import { join } from "node:path";
 import { env } from "onnxruntime-node";
-import { assert, present } from "../../base/domain/assert.ts";
+import { present } from "../../base/domain/assert.ts";
+import { eachConcurrently } from "../../base/processes/each-concurrently.ts";
+import { WorkerPool } from "../../base/processes/worker-pool.ts";
 import type { Graph, NamedValue, Node, Value } from "../../lib/graph/graph.ts";
-import { readExternalParameters } from "../../lib/graph/onnx/external-data.ts";
 import {
   type ArrangedWeight,
   byteLengthOf,
   type FilePiece,
   type WeightSource,
 } from "../../lib/graph/weight-source.ts";
-import { loadProgram, type SessionOptions } from "./session.ts";
+import {
+  copyPiece,
+  openTasks,
+  writeAll,
+  type ArrangeTasks,
+  type CopiedPiece,
+  type SavedOperation,
+  type SaveTask,
+} from "./arrange-tasks.ts";
+import { flushDenormals, type SessionOptions } from "./session.ts";
 
 /** Version of the files' format. Must change whenever the content of a written file would change. */
 export const arrangedFormat = `hone-arranged-3 onnxruntime-${env.versions.common}`;
@@ -47,12 +55,11 @@ interface ArrangedIndex {
 /** Size of a page in bytes. Mapped ranges must begin at a multiple of it. */
 const pageBytes = 4096;
 const lengthBytes = 4;
-const copiedBytesMax = 1024 * 1024;
 
 /**
  * Writes the arranged weights of a graph's operations into a file, atomically. Omits arranged weights that another file
- * already holds. The runtime arranges one weight at a time, so this function needs memory for the largest arranged
- * weight, and disk space for all arranged weights plus twice the largest one.
+ * already holds. Each thread works on one operation at a time, which needs memory for one arranged weight per thread,
+ * and {@link spareBytesFor} on the disk.
  *
  * @throws ServiceError `internal` if the runtime cannot load the program
  */
@@ -67,7 +74,7 @@ export async function writeArrangedWeights(
   try {
     const descriptor = openSync(whole, "w");
     try {
-      await writeArranged(descriptor, folder, graph, options);
+      await writeArranged({ whole, descriptor, folder }, graph, options);
       fsyncSync(descriptor);
     } finally {
       closeSync(descriptor);
@@ -78,41 +85,131 @@ export async function writeArrangedWeights(
   }
 }
 
-/** @param folder for the files that the runtime writes */
+/**
+ * Returns the disk space that writing needs besides the file itself. The runtime saves weights in both layouts; the
+ * threads save some weights at the same time.
+ *
+ * @param sizes of all weights, in bytes
+ */
+export function spareBytesFor(sizes: readonly number[], threads: number): number {
+  const largest = sizes.toSorted((one, other) => other - one).slice(0, threads > 1 ? 2 * threads : 1);
+  return 2 * largest.reduce((sum, size) => sum + size, 0);
+}
+
+interface Target {
+  readonly whole: string;
+  /** Descriptor of `whole`. */
+  readonly descriptor: number;
+  /** Folder for the files that the runtime writes. */
+  readonly folder: string;
+}
+
 async function writeArranged(
-  descriptor: number,
-  folder: string,
+  { whole, descriptor, folder }: Target,
   graph: Graph,
-  options: Pick<SessionOptions, "weights" | "threads">,
+  { weights, threads }: Pick<SessionOptions, "weights" | "threads">,
 ): Promise<void> {
-  const [modelFile, dataName] = [join(folder, "model.onnx"), "weights.bin"];
-  let byteLength = 0;
-  const append = (source: string, piece: FilePiece): FilePiece => {
-    const placed = { offset: byteLength, byteLength: piece.byteLength };
-    copyPiece(source, descriptor, piece);
-    byteLength += padded(piece.byteLength);
-    return placed;
-  };
-  const written = new Set([...options.weights.values()].flatMap(arrangedIn).map(({ key }) => key));
+  const operations = operationsWithWeights(graph).map((operation, index): SaveTask => {
+    const own = operation.parameters.map(({ name }) => [name, present(weights.get(name), name)] as const);
+    return { operation, weights: new Map(own), folder: join(folder, `${index}`) };
+  });
+  const workers = await openWorkers(Math.min(threads, operations.length));
+  const written = new Set([...weights.values()].flatMap(arrangedIn).map(({ key }) => key));
   const arranged: ArrangedWeight[] = [];
   const savedNames = new Set<string>();
-  for (const operation of operationsWithWeights(graph)) {
-    const program = await loadProgram(operation, options, { modelFile, dataName });
-    await program.release();
-    const saved = readExternalParameters(readFileSync(modelFile));
-    for (const { name } of saved) savedNames.add(name);
-    for (const { key, pieces } of saved.flatMap((parameter) => parameter.arranged)) {
+  let byteLength = 0;
+  const place = ({ byteLength: length }: FilePiece): FilePiece => {
+    const placed = { offset: byteLength, byteLength: length };
+    byteLength += padded(length);
+    return placed;
+  };
+  /** Places the arranged weights of a saved operation after those of earlier ones, and copies them there. */
+  const keep = async ({ names, arranged: saved }: SavedOperation, task: SaveTask): Promise<void> => {
+    for (const name of names) savedNames.add(name);
+    const copied: CopiedPiece[] = [];
+    for (const { key, pieces } of saved) {
       if (written.has(key)) continue;
       written.add(key);
-      arranged.push({ key, pieces: pieces.map((piece) => append(join(folder, dataName), piece)) });
+      const placed = pieces.map(place);
+      arranged.push({ key, pieces: placed });
+      copied.push(...pieces.map((piece, index) => ({ ...piece, target: placed[index].offset })));
     }
+    await workers.run("copy", { folder: task.folder, to: whole, pieces: copied });
+  };
+  try {
+    await inTurns(operations, { count: workers.count, save: (task) => workers.run("save", task), keep });
+  } finally {
+    await workers.close();
   }
-  const { name, file, ...place } = carrierOf(graph, options.weights, savedNames);
-  const carrier = { name, offset: append(file, place).offset };
+  const { name, file, ...piece } = carrierOf(graph, weights, savedNames);
+  const carrier = { name, offset: place(piece).offset };
+  copyFrom(file, descriptor, { ...piece, target: carrier.offset });
   const text = Buffer.from(JSON.stringify({ carrier, arranged, byteLength } satisfies ArrangedIndex));
   const length = Buffer.alloc(lengthBytes);
   length.writeUInt32LE(text.length);
-  writeAll(descriptor, Buffer.concat([text, length]));
+  writeAll(descriptor, Buffer.concat([text, length]), byteLength);
+}
+
+/** Runs tasks of {@link ArrangeTasks}. */
+interface Workers {
+  /** Number of tasks that run at the same time. */
+  readonly count: number;
+  readonly run: <Kind extends keyof ArrangeTasks>(
+    kind: Kind,
+    task: ArrangeTasks[Kind]["task"],
+  ) => Promise<ArrangeTasks[Kind]["result"]>;
+  readonly close: () => Promise<void>;
+}
+
+/** Limits of a thread that arranges weights. The start of the engine has a deadline of its own. */
+const [taskMs, memoryMebibytes] = [24 * 60 * 60 * 1000, 512];
+
+/** Starts threads for several workers. One worker is the calling thread. */
+async function openWorkers(count: number): Promise<Workers> {
+  if (count <= 1) {
+    const tasks = openTasks();
+    return { count: 1, run: async (kind, task) => tasks[kind](task, () => undefined), close: async () => {} };
+  }
+  // Otherwise the first of the threads would get the flag that the calling thread needs for its computations.
+  await flushDenormals();
+  const pool = new WorkerPool<ArrangeTasks>({
+    module: new URL("./arrange-tasks.js", import.meta.url),
+    workerCount: count,
+    stageMs: [taskMs],
+    memoryMebibytes,
+  });
+  return { count, run: (kind, task) => pool.run(kind, task), close: () => pool.close() };
+}
+
+interface Turns {
+  /** Number of operations that are saved at the same time. */
+  readonly count: number;
+  readonly save: (task: SaveTask) => Promise<SavedOperation>;
+  /** Called in the order of the operations, without waiting for the previous call. */
+  readonly keep: (saved: SavedOperation, task: SaveTask) => Promise<void>;
+}
+
+/**
+ * Saves and keeps all operations. Begins with the one that has the largest weights, so that it does not run without the
+ * others at the end.
+ */
+async function inTurns(tasks: readonly SaveTask[], { count, save, keep }: Turns): Promise<void> {
+  const sizes = tasks.map(({ operation }) => weightBytesOf(operation));
+  const first = count > 1 ? sizes.indexOf(Math.max(...sizes)) : 0;
+  const others = [...tasks.keys()].filter((index) => index !== first);
+  const saved = new Map<number, SavedOperation>();
+  let next = 0;
+  await eachConcurrently([first, ...others], count, async (index) => {
+    saved.set(index, await save(tasks[index]));
+    for (let found = saved.get(next); found !== undefined; found = saved.get(next)) {
+      saved.delete(next);
+      await keep(found, tasks[next++]);
+    }
+  });
+}
+
+function weightBytesOf({ parameters }: Graph): number {
+  return parameters.reduce((sum, { value }) => sum + byteLengthOf(value), 0);
 }
 
 /**
@@ -214,25 +311,13 @@ function arrangedIn(source: WeightSource): readonly ArrangedWeight[] {
   return "file" in source ? (source.arranged ?? []) : [];
 }
 
-/** Copies a piece of a file to the current end of another, and pads it to a whole number of pages. */
-function copyPiece(source: string, to: number, { offset, byteLength }: FilePiece): void {
+function copyFrom(source: string, to: number, piece: CopiedPiece): void {
   const from = openSync(source, "r");
   try {
-    const buffer = Buffer.alloc(Math.min(byteLength, copiedBytesMax));
-    for (let done = 0; done < byteLength;) {
-      const count = readSync(from, buffer, 0, Math.min(buffer.length, byteLength - done), offset + done);
-      assert(count > 0, `the file has ${byteLength} bytes at ${offset}`);
-      writeAll(to, buffer.subarray(0, count));
-      done += count;
-    }
+    copyPiece(from, to, piece);
   } finally {
     closeSync(from);
   }
-  writeAll(to, Buffer.alloc(padded(byteLength) - byteLength));
-}
-
-function writeAll(descriptor: number, bytes: Uint8Array): void {
-  for (let done = 0; done < bytes.length;) done += writeSync(descriptor, bytes, done);
 }
 
 function padded(byteLength: number): number {

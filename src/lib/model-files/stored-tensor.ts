@@ -281,13 +281,23 @@ export function readBytes(
   { file, offset, byteLength }: Pick<StoredTensor, "file" | "offset" | "byteLength">,
 ): Buffer {
   const bytes = Buffer.from(new ArrayBuffer(byteLength));
+  readInto(descriptor, bytes, { file, offset });
+  return bytes;
+}
+
+/** Fills an array with the bytes of a file from `offset` on. */
+export function readInto(
+  descriptor: number,
+  bytes: Uint8Array,
+  { file, offset }: Pick<StoredTensor, "file" | "offset">,
+): void {
+  const byteLength = bytes.length;
   // One read call moves at most 2 GiB.
   for (let done = 0; done < byteLength;) {
     const count = readSync(descriptor, bytes, done, Math.min(byteLength - done, 1 << 30), offset + done);
     if (count === 0) throw corrupt(file, `it ends ${byteLength - done} bytes early`);
     done += count;
   }
-  return bytes;
 }
 
 /** Creates the error for a damaged weight file. */

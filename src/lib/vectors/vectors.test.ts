@@ -1,7 +1,13 @@
 // Compares the vector code with plain loops: widening of every float16, and rounding to the nearest of 127 steps.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { roundBlocks, turnRows, widenHalves } from "./vectors.ts";
+import {
+  bfloat16ToFloat32,
+  float16ToFloat32,
+  float32ToBfloat16,
+  float32ToFloat16,
+} from "../model-files/half-floats.ts";
+import { RowRounder, widenHalves } from "./vectors.ts";
 
 test("widens every float16 exactly", () => {
   const halves = Uint16Array.from({ length: 1 << 16 }, (_, bits) => bits);
@@ -27,7 +33,10 @@ test("rounds to the nearest step, and ties up", () => {
   const steps = [127, 0.5, 1.5, -0.5, -1.5, 63.5, -126.5, 126.49999];
   const values = new Float32Array(64 * steps.length);
   for (const [block, step] of steps.entries()) values[64 * block] = 8 * step * 0.03125;
-  const { rows, scales } = roundBlocks(values, values.length);
+  const rounder = new RowRounder();
+  rounder.begin({ K: values.length, rowCount: 1, sliceRows: 1, hasColumns: false });
+  rounder.floats.set(values);
+  const { rows, scales } = rounder.round(1, "float32");
   assert.deepEqual([...scales], [0.03125]);
   const expected = [127, 1, 2, 0, -1, 64, -126, 126];
   assert.deepEqual(
@@ -36,14 +45,39 @@ test("rounds to the nearest step, and ties up", () => {
   );
 });
 
-test("turns rows into columns of a larger matrix, and leaves its other columns unchanged", () => {
-  const [K, N] = [32, 40];
-  const rows = Int8Array.from({ length: 16 * K }, (_, index) => (index * 7) % 127);
-  const columns = new Int8Array(K * N).fill(-1);
-  turnRows(rows, K, columns, { from: 20, N });
-  for (let k = 0; k < K; k++)
-    for (let column = 0; column < N; column++) {
-      const isTurned = column >= 20 && column < 36;
-      assert.equal(columns[k * N + column], isTurned ? rows[(column - 20) * K + k] : -1);
+for (const rowCount of [16, 40, 67]) {
+  test(`turns ${rowCount} rows into columns, a slice at a time`, () => {
+    const [K, sliceRows] = [128, 32];
+    const rounder = new RowRounder();
+    rounder.begin({ K, rowCount, sliceRows, hasColumns: true });
+    const all: number[] = [];
+    for (let from = 0; from < rowCount; from += sliceRows) {
+      const count = Math.min(sliceRows, rowCount - from);
+      for (let index = 0; index < count * K; index++) rounder.floats[index] = Math.sin(index + from * K);
+      all.push(...rounder.round(count, "float32").rows);
+      rounder.turn(count, from);
     }
+    const columns = rounder.columns();
+    assert.equal(columns.length, rowCount * K);
+    for (let k = 0; k < K; k++)
+      for (let row = 0; row < rowCount; row++) assert.equal(columns[k * rowCount + row], all[row * K + k]);
+  });
+}
+
+test("rounds 16-bit values as the same values in float32", () => {
+  const K = 64;
+  const floats = Float32Array.from({ length: 16 * K }, (_, index) => Math.sin(index) * 2 ** (index % 20));
+  for (const type of ["float16", "bfloat16"] as const) {
+    const halves = type === "float16" ? float32ToFloat16(floats) : float32ToBfloat16(floats);
+    const widened = type === "float16" ? float16ToFloat32(halves) : bfloat16ToFloat32(halves);
+    const results = ([type, "float32"] as const).map((given) => {
+      const rounder = new RowRounder();
+      rounder.begin({ K, rowCount: 16, sliceRows: 16, hasColumns: false });
+      if (given === "float32") rounder.floats.set(widened);
+      else rounder.halves.set(new Uint8Array(halves.buffer));
+      const { rows, scales } = rounder.round(16, given);
+      return { rows: [...rows], scales: [...scales] };
+    });
+    assert.deepEqual(results[0], results[1]);
+  }
 });

@@ -1,11 +1,10 @@
 // Loops over all weights of a model in vector code (`vector-code.ts`), which takes a fourth of the time of plain loops.
-// Each function copies its operands into the memory of the code, and its results out of it.
 import { vectorModule } from "./vector-code.ts";
 
-/** Number of values that {@link roundBlocks} rotates together. */
+/** Number of values that {@link RowRounder} rotates together. */
 export const blockLength = 64;
 
-/** Number of rows that {@link turnRows} transposes together. */
+/** Number of rows that {@link RowRounder} transposes together. */
 export const turnedRows = 16;
 
 /** The parts of WebAssembly's interface that this module uses; Node's types do not declare them. */
@@ -17,6 +16,7 @@ interface WebAssemblyInterface {
 interface VectorCode {
   readonly memory: { readonly buffer: ArrayBuffer; readonly grow: (pages: number) => void };
   readonly widen: (from: number, end: number, to: number) => void;
+  readonly widenShort: (from: number, end: number, to: number) => void;
   readonly rotate: (at: number, end: number) => void;
   readonly largest: (at: number, end: number, to: number) => void;
   readonly round: (at: number, end: number, to: number, inverse: number) => void;
@@ -31,9 +31,13 @@ const pageBytes = 65_536;
 /** Returns the code with at least this much memory. Created at first use, because most processes convert nothing. */
 function codeWith(byteLength: number): VectorCode {
   loaded ??= load();
-  const missing = byteLength - loaded.memory.buffer.byteLength;
-  if (missing > 0) loaded.memory.grow(Math.ceil(missing / pageBytes));
+  growTo(loaded, byteLength);
   return loaded;
+}
+
+function growTo({ memory }: VectorCode, byteLength: number): void {
+  const missing = byteLength - memory.buffer.byteLength;
+  if (missing > 0) memory.grow(Math.ceil(missing / pageBytes));
 }
 
 function load(): VectorCode {
@@ -53,54 +57,109 @@ export function widenHalves(halves: Uint16Array): Float32Array {
   return new Float32Array(memory.buffer, end, halves.length).slice();
 }
 
-/**
- * Multiplies each block of 64 values by the Hadamard matrix divided by 8, and rounds each row to 127 positive and 127
- * negative steps. The last step is the row's largest magnitude. Steps below 2^-120 give imprecise codes.
- *
- * @param values rows of length K, a multiple of 64
- * @returns codes of the rows, and the step of each row
- */
-export function roundBlocks(values: Float32Array, K: number): { rows: Int8Array; scales: Float32Array } {
-  const count = values.length / K;
-  const end = values.byteLength;
-  const found = end + values.length;
-  const { memory, rotate, largest, round } = codeWith(found + 16);
-  new Float32Array(memory.buffer).set(values);
-  rotate(0, end);
-  const scales = new Float32Array(count);
-  const lanes = new Float32Array(memory.buffer, found, 4);
-  for (let row = 0; row < count; row++) {
-    const [from, to] = [4 * row * K, 4 * (row + 1) * K];
-    largest(from, to, found);
-    scales[row] = Math.max(...lanes) / 127;
-    round(from, to, end + row * K, 1 / scales[row]);
-  }
-  return { rows: new Int8Array(memory.buffer, end, values.length).slice(), scales };
+/** A matrix whose rows are rounded. */
+interface RoundedMatrix {
+  /** Length of a row, a multiple of 64. */
+  readonly K: number;
+  readonly rowCount: number;
+  /** Maximum number of rows that are rounded at a time. */
+  readonly sliceRows: number;
+  /** True to also write the codes to a matrix [K, rowCount]. */
+  readonly hasColumns: boolean;
+}
+
+/** Types of values that are rounded. */
+type ValueType = "float32" | "float16" | "bfloat16";
+
+/** Codes of rows and the step of each row. */
+export interface RoundedRows {
+  readonly rows: Int8Array;
+  readonly scales: Float32Array;
 }
 
 /**
- * Writes rows of codes [count, K] into the columns of a matrix [K, N].
- *
- * @param rows `count` is a multiple of 16
- * @param from column of the first row, a multiple of 4, as is N
+ * Rounds the rows of a matrix in the memory of the code, to which the caller writes values, and from which it reads
+ * codes. Each call of `begin` invalidates all earlier arrays.
  */
-export function turnRows(
-  rows: Int8Array,
-  K: number,
-  columns: Int8Array,
-  { from, N }: { readonly from: number; readonly N: number },
-): void {
-  const count = rows.length / K;
-  const { memory, transpose } = codeWith(2 * rows.length);
-  new Int8Array(memory.buffer).set(rows);
-  for (let row = 0; row < count; row += turnedRows)
-    transpose(row * K, (row + 1) * K, K, rows.length + row, count);
-  // Copies words of four codes, because copying each part of a column separately takes longer.
-  const turned = new Int32Array(memory.buffer, rows.length, rows.length / 4);
-  const words = new Int32Array(columns.buffer, columns.byteOffset, columns.length / 4);
-  const [width, step] = [count / 4, N / 4];
-  for (let k = 0; k < K; k++) {
-    const to = k * step + from / 4;
-    for (let word = 0; word < width; word++) words[to + word] = turned[k * width + word];
+export class RowRounder {
+  readonly #code = load();
+  #matrix: RoundedMatrix = { K: blockLength, rowCount: 0, sliceRows: 0, hasColumns: false };
+  /** Distance between columns. It is no power of two, because such addresses share few places of a cache. */
+  #step = 0;
+  #halves = 0;
+  #floats = 0;
+  #rows = 0;
+  #lanes = 0;
+
+  /** Provides memory for a matrix, and forgets the previous one. */
+  begin(matrix: RoundedMatrix): void {
+    const { K, rowCount, sliceRows, hasColumns } = matrix;
+    this.#matrix = matrix;
+    this.#step = wholeTurns(rowCount) + 64;
+    const valueCount = wholeTurns(sliceRows) * K;
+    this.#halves = hasColumns ? K * this.#step : 0;
+    this.#floats = this.#halves + 2 * valueCount;
+    this.#rows = this.#floats + 4 * valueCount;
+    this.#lanes = this.#rows + valueCount;
+    growTo(this.#code, this.#lanes + 16);
   }
+
+  /** Memory for the values of a slice, in a 16-bit type. */
+  get halves(): Uint8Array {
+    return new Uint8Array(this.#code.memory.buffer, this.#halves, this.#floats - this.#halves);
+  }
+
+  /** Memory for the values of a slice in float32. */
+  get floats(): Float32Array {
+    return new Float32Array(this.#code.memory.buffer, this.#floats, (this.#rows - this.#floats) / 4);
+  }
+
+  /**
+   * Multiplies each block of 64 values of the first rows by the Hadamard matrix divided by 8. Rounds each row to 127
+   * positive and 127 negative steps, of which the last is the row's largest magnitude. Steps below 2^-120 give
+   * imprecise codes.
+   */
+  round(count: number, type: ValueType): RoundedRows {
+    const { K } = this.#matrix;
+    const { widen, widenShort, rotate, largest, round, memory } = this.#code;
+    const end = this.#floats + 4 * count * K;
+    if (type === "float16") widen(this.#halves, this.#halves + 2 * count * K, this.#floats);
+    if (type === "bfloat16") widenShort(this.#halves, this.#halves + 2 * count * K, this.#floats);
+    rotate(this.#floats, end);
+    const scales = new Float32Array(count);
+    const lanes = new Float32Array(memory.buffer, this.#lanes, 4);
+    for (let row = 0; row < count; row++) {
+      const from = this.#floats + 4 * row * K;
+      largest(from, from + 4 * K, this.#lanes);
+      scales[row] = Math.max(...lanes) / 127;
+      round(from, from + 4 * K, this.#rows + row * K, 1 / scales[row]);
+    }
+    return { rows: new Int8Array(memory.buffer, this.#rows, count * K), scales };
+  }
+
+  /**
+   * Writes the codes of the slice into the columns.
+   *
+   * @param from column of the first row, a multiple of 16
+   */
+  turn(count: number, from: number): void {
+    const { K } = this.#matrix;
+    // The last rows of a matrix may be fewer than 16. The columns of the others are beyond the matrix.
+    for (let row = 0; row < count; row += turnedRows) {
+      const at = this.#rows + row * K;
+      this.#code.transpose(at, at + K, K, from + row, this.#step);
+    }
+  }
+
+  /** Returns the codes [K, rowCount]. Called once, at the end. */
+  columns(): Int8Array {
+    const { K, rowCount } = this.#matrix;
+    const codes = new Int8Array(this.#code.memory.buffer, 0, K * this.#step);
+    for (let k = 1; k < K; k++) codes.copyWithin(k * rowCount, k * this.#step, k * this.#step + rowCount);
+    return codes.subarray(0, K * rowCount);
+  }
+}
+
+function wholeTurns(rowCount: number): number {
+  return Math.ceil(rowCount / turnedRows) * turnedRows;
 }

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../base/domain/random.ts";
-import { blockValues, roundRotated, toInt4, toInt8, toInt8Columns, writeColumns } from "./quantize.ts";
+import { blockValues, toInt4, toInt8, toInt8Columns, writeColumns } from "./quantize.ts";
+import { roundedCodes } from "./rounded-codes.ts";
 import { rotated, rotationMatrix, rotationSize } from "./rotation.ts";
 
 function randomRows(N: number, K: number): Float32Array {
@@ -87,7 +88,9 @@ test("rotated rows in vector code have the codes of plain loops, also for ties a
   ];
   for (const row of rows) {
     const values = Float32Array.from({ length: K }, (_, k) => row(k));
-    assert.deepEqual(roundRotated(values, K), toInt8(rotated(values, K), [1, K]));
+    const reader = { together: 1, floats: () => values };
+    const { rows: codes, scales } = roundedCodes(reader, [1, K], { hasRows: true });
+    assert.deepEqual({ rows: codes, scales }, toInt8(rotated(values, K), [1, K]));
   }
 });
 

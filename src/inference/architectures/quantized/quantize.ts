@@ -1,6 +1,5 @@
 // Rounds weights to 8 and to 4 bits. `choose-forms` decides which weights are rounded.
-import { blockLength, roundBlocks, turnedRows, turnRows } from "../../../lib/vectors/vectors.ts";
-import { rotated, rotationSize } from "./rotation.ts";
+import { rotated } from "./rotation.ts";
 import { blockSize } from "./weight-forms.ts";
 
 /** A weight [N, K] in 8 bits: each value is its code times the scale of its row. */
@@ -73,14 +72,12 @@ export function toInt8Columns(values: Float32Array, [N, K]: readonly number[]): 
 
 /** Rotates rows of length K ({@link rotated}), and rounds them as {@link toInt8} does. */
 export function roundRotated(values: Float32Array, K: number): Int8Rows {
-  if (rotationSize(K) !== blockLength) return toInt8(rotated(values, K), [values.length / K, K]);
-  const rounded = roundBlocks(values, K);
-  rounded.scales.forEach((scale, row) => {
-    if (scale === 0 || scale >= tinyScale) return;
-    const exact = toInt8(rotated(values.subarray(row * K, (row + 1) * K), K), [1, K]);
-    rounded.rows.set(exact.rows, row * K);
-  });
-  return rounded;
+  return toInt8(rotated(values, K), [values.length / K, K]);
+}
+
+/** True if vector code gives imprecise codes for some row, which must then be rounded by {@link roundRotated}. */
+export function hasTinyScales(scales: Float32Array): boolean {
+  return scales.some((scale) => scale !== 0 && scale < tinyScale);
 }
 
 /**
@@ -95,10 +92,7 @@ export function writeColumns(
   { from, N }: { readonly from: number; readonly N: number },
 ): void {
   const count = rows.length / K;
-  const isFast = K % turnedRows === 0 && N % 4 === 0 && from % 4 === 0;
-  const fastCount = isFast ? count - (count % turnedRows) : 0;
-  if (fastCount > 0) turnRows(rows.subarray(0, fastCount * K), K, columns, { from, N });
-  for (let row = fastCount; row < count; row++)
+  for (let row = 0; row < count; row++)
     for (let k = 0; k < K; k++) columns[k * N + from + row] = rows[row * K + k];
 }
 

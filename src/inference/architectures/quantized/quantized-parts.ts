@@ -4,22 +4,9 @@ import { assert, present } from "../../../base/domain/assert.ts";
 import type { DataType } from "../../../lib/graph/graph.ts";
 import type { DataArrays } from "../../../lib/graph/tensor.ts";
 import { hasFourBitBlocks, readFourBitBlocks } from "../../../lib/model-files/gguf/four-bit-blocks.ts";
-import {
-  matrixOf,
-  readFloats,
-  rowsOf,
-  rowsReadTogether,
-  type StoredTensor,
-} from "../../../lib/model-files/stored-tensor.ts";
-import { turnedRows } from "../../../lib/vectors/vectors.ts";
-import {
-  blockValues,
-  roundRotated,
-  toInt4,
-  toInt8Columns,
-  type Int4Blocks,
-  writeColumns,
-} from "./quantize.ts";
+import { matrixOf, readFloats, type StoredTensor } from "../../../lib/model-files/stored-tensor.ts";
+import { blockValues, toInt4, toInt8Columns, type Int4Blocks } from "./quantize.ts";
+import { roundedCodes, withRowsOf, type RowReader } from "./rounded-codes.ts";
 import {
   blockSize,
   isCodes,
@@ -28,11 +15,6 @@ import {
   type WeightForm,
   type WeightUse,
 } from "./weight-forms.ts";
-
-/**
- * Maximum number of values that are rounded at a time. A group of rows that must be read together may have more values.
- */
-const roundedCountMax = 2 ** 17;
 
 /** Four-bit blocks; null offsets count as 0. */
 type BlockSource = Omit<Int4Blocks, "offsets"> & { readonly offsets: Float32Array | null };
@@ -66,13 +48,16 @@ export function quantizedStack(
   return whole;
 }
 
-/** Returns the data of a weight's tensors, in the order of `keptParts`. */
+/**
+ * Returns the data of a weight's tensors, in the order of `keptParts`. The next call may overwrite arrays with 8-bit
+ * codes.
+ */
 export function quantizedParts(
   tensor: StoredTensor,
   form: Exclude<WeightForm, "float32">,
   use: WeightUse,
 ): readonly DataArrays[DataType][] {
-  if (isCodes(form)) return codeParts(tensorRows(tensor), tensor, { form, use });
+  if (isCodes(form)) return withRowsOf(tensor, (rows) => codeParts(rows, tensor, { form, use }));
   const { shape } = tensor;
   const blocks = hasFourBitBlocks(tensor) ? readFourBitBlocks(tensor) : toInt4(readFloats(tensor), shape);
   const { codes, scales, offsets } = blocks;
@@ -87,70 +72,27 @@ export function quantizedParts(
   return [scales, codes, byColumn, ...inPrompts];
 }
 
-/** Returns `count` rows of a weight, beginning with row `from`, as [count, K]. */
-type ReadRows = (from: number, count: number) => Float32Array;
-
-function tensorRows(tensor: StoredTensor): ReadRows {
-  return (from, count) => readFloats(rowsOf(tensor, from, count));
-}
-
-function blockRows({ codes, scales, offsets }: BlockSource, [, K]: readonly number[]): ReadRows {
-  return (from, count) => {
-    const blocks = [(from * K) / blockSize, ((from + count) * K) / blockSize] as const;
-    return blockValues({
-      codes: codes.subarray((from * K) / 2, ((from + count) * K) / 2),
-      scales: scales.subarray(...blocks),
-      offsets: offsets === null ? null : offsets.subarray(...blocks),
-    });
+function blockRows({ codes, scales, offsets }: BlockSource, [, K]: readonly number[]): RowReader {
+  return {
+    together: 1,
+    floats: (from, count) => {
+      const blocks = [(from * K) / blockSize, ((from + count) * K) / blockSize] as const;
+      return blockValues({
+        codes: codes.subarray((from * K) / 2, ((from + count) * K) / 2),
+        scales: scales.subarray(...blocks),
+        offsets: offsets === null ? null : offsets.subarray(...blocks),
+      });
+    },
   };
 }
 
-interface RoundedCodes {
-  /** Codes [N, K]; empty if not wanted. */
-  readonly rows: Int8Array;
-  /** Codes [K, N]; empty if not wanted. */
-  readonly columns: Int8Array;
-  /** Scale of each row, [N]. */
-  readonly scales: Float32Array;
-}
-
-/**
- * Rounds a weight by groups of rows. The float32 values of a whole embedding take gigabytes, while those of a group fit
- * in the processor's caches.
- */
-function roundedCodes(
-  read: ReadRows,
-  tensor: StoredTensor,
-  { hasRows = false, hasColumns = false },
-): RoundedCodes {
-  const [N, K] = tensor.shape;
-  const together = rowsReadTogether(tensor);
-  const unit = together % turnedRows === 0 ? together : together * turnedRows;
-  const step = unit * Math.max(1, Math.floor(roundedCountMax / (K * unit)));
-  const sliceSize = K * turnedRows * Math.max(1, Math.floor(roundedCountMax / (K * turnedRows)));
-  const rows = new Int8Array(hasRows ? N * K : 0);
-  const columns = new Int8Array(hasColumns ? N * K : 0);
-  const scales = new Float32Array(N);
-  for (let first = 0; first < N; first += step) {
-    const values = read(first, Math.min(step, N - first));
-    for (let start = 0; start < values.length; start += sliceSize) {
-      const slice = roundRotated(values.subarray(start, start + sliceSize), K);
-      const from = first + start / K;
-      scales.set(slice.scales, from);
-      if (hasRows) rows.set(slice.rows, from * K);
-      if (hasColumns) writeColumns(slice.rows, K, columns, { from, N });
-    }
-  }
-  return { rows, columns, scales };
-}
-
 function codeParts(
-  read: ReadRows,
+  read: RowReader,
   tensor: StoredTensor,
   { form, use }: CodeOptions,
 ): readonly DataArrays[DataType][] {
   const wanted = { hasRows: use.isLookedUp, hasColumns: use.isMultiplied };
-  const { rows, columns, scales } = roundedCodes(read, tensor, wanted);
+  const { rows, columns, scales } = roundedCodes(read, tensor.shape, wanted);
   return [
     scales,
     ...(use.isLookedUp ? [storedAs(form, rows)] : []),
@@ -165,20 +107,18 @@ export function codeGradientParts(
 ): readonly DataArrays[DataType][] {
   if (use.isLookedUp) return [];
   if (use.isOutput) {
-    return [storedAs(form, roundedCodes(tensorRows(tensor), tensor, { hasRows: true }).rows)];
+    const { rows } = withRowsOf(tensor, (read) => roundedCodes(read, tensor.shape, { hasRows: true }));
+    return [storedAs(form, rows)];
   }
   const { codes, scales } = toInt8Columns(readFloats(tensor), tensor.shape);
   return [scales, storedAs(form, codes)];
 }
 
-/**
- * Converts signed codes to the type of their form. Unsigned codes are stored with 128 added, in a loop, because
- * `Uint8Array.from` with a function takes twenty times as long.
- */
+/** Converts signed codes to the type of their form, in place. Unsigned codes are stored with 128 added. */
 function storedAs(form: CodeType, codes: Int8Array): Int8Array | Uint8Array {
   if (form === "int8") return codes;
-  const unsigned = new Uint8Array(codes.length);
-  for (let at = 0; at < codes.length; at++) unsigned[at] = codes[at] + 128;
+  const unsigned = new Uint8Array(codes.buffer, codes.byteOffset, codes.length);
+  for (let at = 0; at < unsigned.length; at++) unsigned[at] ^= 128;
   return unsigned;
 }
 

@@ -39,6 +39,8 @@ export type WeightForms = ReadonlyMap<string, WeightForm>;
  */
 export interface WeightPart extends ParameterSpec {
   readonly dtype: DataType;
+  /** True if the rows of the weight are the columns of the tensor. */
+  readonly isTransposed?: boolean;
 }
 
 /** Number of weights in a block of 4-bit codes. */
@@ -140,14 +142,18 @@ export function partsOf(
       return [
         { name: names.scales, dtype: "float32", shape: [...stack, N] },
         ...(use.isLookedUp ? [{ name: names.rows, dtype: form, shape: [N, K] }] : []),
-        ...(use.isMultiplied ? [{ name: names.columns, dtype: form, shape: [...stack, K, N] }] : []),
+        ...(use.isMultiplied
+          ? [{ name: names.columns, dtype: form, shape: [...stack, K, N], isTransposed: true }]
+          : []),
       ];
     case "int4":
     case "int4-offset":
       return [
         { name: names.blockScales, dtype: "float32", shape: [N, blocks] },
         { name: names.codes, dtype: "uint8", shape: [N, blocks, blockSize / 2] },
-        ...(form === "int4" ? [] : [{ name: names.offsets, dtype: "float32" as const, shape: [blocks, N] }]),
+        ...(form === "int4"
+          ? []
+          : [{ name: names.offsets, dtype: "float32" as const, shape: [blocks, N], isTransposed: true }]),
       ];
     default:
       return unreachable(form);

@@ -25,7 +25,7 @@ export function cachedRotarySources(
   const content = JSON.stringify([config.rotaries, sizes, config.contextLength]);
   const entries = indices.map((index) => ({
     parts: partsOf(config, index),
-    make: () => tablesOf(config, index),
+    made: () => tablesOf(config, index),
   }));
   return ensureCached({ ...place, ending: ".rotary", format: `hone-rotary-1 ${content}` }, [], entries);
 }

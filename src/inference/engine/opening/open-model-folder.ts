@@ -5,7 +5,7 @@ import { everyKernel, type IntegerKernels } from "../../../base/domain/kernels/i
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { readModelConfig } from "../../architectures/config/read-config.ts";
 import { baseHashes } from "../../architectures/hashes/base-hashes.ts";
-import { mayBeRounded, readQuantizedWeights, type ReadWeightsOptions } from "../../architectures/weights.ts";
+import { mayBeRounded, openQuantizedWeights, type ReadWeightsOptions } from "../../architectures/weights.ts";
 import { integerKernels } from "../../onnx/integer-kernels.ts";
 import type { Logger } from "../../../base/telemetry/logger.ts";
 import { createGraphRunner } from "../graph-runner.ts";
@@ -55,11 +55,15 @@ async function open(
   const { threads, adapterCountMax, device, draftTokensMax, preparesAhead } = opening;
   // The configuration is read first: if the folder contains no model, its error message says so.
   const stored = readModelConfig(modelFolder);
-  const { weights } = await baseHashes(modelFolder, cacheFolder, { isReadOnly });
   const config = { ...stored, contextLength: Math.min(stored.contextLength, contextLengthMax) };
   const cache = { cacheFolder, isReadOnly, onProgress, sharesTables: true };
-  const kernels = await kernelsFor(opening, { isReadOnly });
-  const { sources, forms } = readQuantizedWeights(modelFolder, config, { ...cache, quantization, kernels });
+  // At a first start, the files are hashed while other threads convert them.
+  const [{ weights }, { sources, forms }] = await Promise.all([
+    baseHashes(modelFolder, cacheFolder, { isReadOnly }),
+    kernelsFor(opening, { isReadOnly }).then((kernels) =>
+      openQuantizedWeights(modelFolder, config, { ...cache, quantization, kernels, threads }),
+    ),
+  ]);
   const runner = await createGraphRunner({
     config,
     weights: sources,

@@ -10,7 +10,12 @@ import type { WeightSource } from "../../../lib/graph/weight-source.ts";
 import { isRotaryTable } from "../../architectures/decoder.ts";
 import { largeWeightBytes } from "../../architectures/large-weights.ts";
 import { cacheKey } from "../../architectures/weights-cache.ts";
-import { arrangedFormat, withArrangedWeights, writeArrangedWeights } from "../../onnx/arranged-weights.ts";
+import {
+  arrangedFormat,
+  spareBytesFor,
+  withArrangedWeights,
+  writeArrangedWeights,
+} from "../../onnx/arranged-weights.ts";
 import { processorKind } from "../../onnx/processor-kind.ts";
 import type { GraphsOfEveryRequest, SessionsOptions } from "./serving-sessions.ts";
 
@@ -76,8 +81,8 @@ export async function mappedWeights(
   if (kept !== null) return kept;
   if (isReadOnly) throw new Error(`${file} is missing`);
   mkdirSync(folder, { recursive: true });
-  // The runtime writes one weight at a time, in both layouts.
-  requireRoom(folder, { keptBytes: weightBytes, neededBytes: weightBytes + 2 * Math.max(...sizes) });
+  const neededBytes = weightBytes + spareBytesFor(sizes, threads);
+  requireRoom(folder, { keptBytes: weightBytes, neededBytes });
   await writeArrangedWeights(file, graph, { weights, threads });
   // Removes the files of earlier weights of this model, and files that a crashed process left behind.
   for (const other of readdirSync(folder)) {

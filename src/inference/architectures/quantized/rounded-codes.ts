@@ -1,0 +1,134 @@
+// Rounds a weight to 8-bit codes, a few rows at a time: the float32 values of a whole embedding take gigabytes, while
+// those of some rows fit in the processor's caches.
+import { closeSync, openSync } from "node:fs";
+import {
+  readFloats,
+  readInto,
+  rowsOf,
+  rowsReadTogether,
+  type StoredTensor,
+} from "../../../lib/model-files/stored-tensor.ts";
+import { blockLength, RowRounder, turnedRows } from "../../../lib/vectors/vectors.ts";
+import { hasTinyScales, roundRotated, writeColumns } from "./quantize.ts";
+import { rotationSize } from "./rotation.ts";
+
+/** Reads rows of a weight. */
+export interface RowReader {
+  /** Rows are read in multiples of this number. */
+  readonly together: number;
+  /** Returns `count` rows, beginning with row `from`, as [count, K]. */
+  readonly floats: (from: number, count: number) => Float32Array;
+  /** Reads the stored values if they only need to be widened to float32. */
+  readonly halves?: {
+    readonly type: "float16" | "bfloat16";
+    readonly read: (from: number, count: number, into: Uint8Array) => void;
+  };
+}
+
+/** Maximum number of values that are rounded at a time. Rows that must be read together may have more values. */
+const roundedCountMax = 2 ** 16;
+
+/** Calls a function with a reader of a tensor's rows. */
+export function withRowsOf<Result>(tensor: StoredTensor, use: (reader: RowReader) => Result): Result {
+  const reader: RowReader = {
+    together: rowsReadTogether(tensor),
+    floats: (from, count) => readFloats(rowsOf(tensor, from, count)),
+  };
+  const type = ({ F16: "float16", BF16: "bfloat16" } as const)[tensor.type as string];
+  if (type === undefined || tensor.rearranged !== undefined || tensor.pieces !== undefined)
+    return use(reader);
+  const { file, offset, shape } = tensor;
+  const descriptor = openSync(file, "r");
+  const read = (from: number, count: number, into: Uint8Array): void => {
+    const rowBytes = 2 * shape[1];
+    readInto(descriptor, into.subarray(0, count * rowBytes), { file, offset: offset + from * rowBytes });
+  };
+  try {
+    return use({ ...reader, halves: { type, read } });
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+export interface RoundedCodes {
+  /** Codes [N, K]; empty if not wanted. */
+  readonly rows: Int8Array;
+  /** Codes [K, N]; empty if not wanted. The next call overwrites them. */
+  readonly columns: Int8Array;
+  /** Scale of each row, [N]. */
+  readonly scales: Float32Array;
+}
+
+interface WantedCodes {
+  readonly hasRows?: boolean;
+  readonly hasColumns?: boolean;
+}
+
+/** Created at first use, because most processes convert nothing. */
+let rounder: RowRounder | null = null;
+
+/** Rotates the rows of a weight [N, K], and rounds them to 8 bits. */
+export function roundedCodes(reader: RowReader, shape: readonly number[], wanted: WantedCodes): RoundedCodes {
+  const isFast = rotationSize(shape[1]) === blockLength;
+  return isFast ? fastCodes(reader, shape, wanted) : plainCodes(reader, shape, wanted);
+}
+
+function fastCodes(
+  { together, floats, halves }: RowReader,
+  [N, K]: readonly number[],
+  { hasRows = false, hasColumns = false }: WantedCodes,
+): RoundedCodes {
+  const sliceRows = rowsAtOnce(turnedRows, K);
+  const step = halves === undefined ? rowsAtOnce(wholeUnit(together, turnedRows), K) : sliceRows;
+  const rows = new Int8Array(hasRows ? N * K : 0);
+  const scales = new Float32Array(N);
+  rounder ??= new RowRounder();
+  rounder.begin({ K, rowCount: N, sliceRows, hasColumns });
+  for (let first = 0; first < N; first += step) {
+    const end = Math.min(first + step, N);
+    const values = halves === undefined ? floats(first, end - first) : null;
+    for (let from = first; from < end; from += sliceRows) {
+      const count = Math.min(sliceRows, end - from);
+      if (values !== null)
+        rounder.floats.set(values.subarray((from - first) * K, (from - first + count) * K));
+      else halves?.read(from, count, rounder.halves);
+      const slice = rounder.round(count, halves?.type ?? "float32");
+      if (hasTinyScales(slice.scales)) {
+        const plain = values?.subarray((from - first) * K, (from - first + count) * K) ?? floats(from, count);
+        slice.rows.set(roundRotated(plain, K).rows);
+      }
+      scales.set(slice.scales, from);
+      if (hasRows) rows.set(slice.rows, from * K);
+      if (hasColumns) rounder.turn(count, from);
+    }
+  }
+  return { rows, columns: hasColumns ? rounder.columns() : new Int8Array(0), scales };
+}
+
+function plainCodes(
+  { together, floats }: RowReader,
+  [N, K]: readonly number[],
+  { hasRows = false, hasColumns = false }: WantedCodes,
+): RoundedCodes {
+  const step = rowsAtOnce(together, K);
+  const rows = new Int8Array(hasRows ? N * K : 0);
+  const columns = new Int8Array(hasColumns ? N * K : 0);
+  const scales = new Float32Array(N);
+  for (let from = 0; from < N; from += step) {
+    const slice = roundRotated(floats(from, Math.min(step, N - from)), K);
+    scales.set(slice.scales, from);
+    if (hasRows) rows.set(slice.rows, from * K);
+    if (hasColumns) writeColumns(slice.rows, K, columns, { from, N });
+  }
+  return { rows, columns, scales };
+}
+
+/** Returns a multiple of `unit` rows, as many as are rounded at a time. */
+function rowsAtOnce(unit: number, K: number): number {
+  return unit * Math.max(1, Math.floor(roundedCountMax / (K * unit)));
+}
+
+/** Returns a common multiple of two numbers of rows. */
+export function wholeUnit(together: number, multiple: number): number {
+  return together % multiple === 0 ? together : together * multiple;
+}
