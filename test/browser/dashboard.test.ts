@@ -1,7 +1,14 @@
 // Tests the page at `/` in a real browser: signing in, reading models and versions, and watching a job until it ends.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { call, newDataFolder, removeDataFolder, serverOfFile, startServer } from "../running-server.ts";
+import {
+  call,
+  eventually,
+  newDataFolder,
+  removeDataFolder,
+  serverOfFile,
+  startServer,
+} from "../running-server.ts";
 import { Hone } from "../../src/apps/client/hone.ts";
 import { finish, model, registerModel, seenModel, submitJob } from "../served-jobs.ts";
 import { inBrowser, openPage, setHidden, signIn } from "./page-under-test.ts";
@@ -209,7 +216,7 @@ test(
 
 test("a hidden tab sends no requests, and resumes when it is shown", inBrowser, async () => {
   const server = ofPage();
-  const { page, close } = await openPage(server);
+  const { page, close } = await openPage(server, { isReused: false });
   await page.clock.install();
   await page.reload();
   await page.getByText("Model memory").waitFor();
@@ -240,7 +247,7 @@ test("the color scheme can be switched, is stored, and also applies to curves", 
   await page.getByRole("button", { name: "Light" }).click();
   const light = await ground();
   assert.notEqual(light, dark);
-  assert.notEqual(await drawn(), darkCurve);
+  await eventually("the curve in light", async () => (await drawn()) !== darkCurve || null);
   await page.reload();
   await page.getByRole("button", { name: "Dark" }).waitFor();
   assert.equal(await ground(), light);

@@ -119,7 +119,8 @@ test("selected jobs are compared, and selected models are deleted", inBrowser, a
   await question.getByText("recorded conversations of the selection will be lost").waitFor();
   assert.deepEqual(await allFaults(page), []);
   await page.keyboard.press("Escape");
-  await question.waitFor({ state: "detached" });
+  // By tag name, because the role of a dialog that is closed, but not yet removed, is hidden.
+  await page.locator("dialog", { hasText: "Delete 2 models?" }).waitFor({ state: "detached" });
   await page.locator("button:focus", { hasText: "Delete" }).waitFor();
   await page.keyboard.press("Enter");
   await question.locator("button:focus", { hasText: "Cancel" }).waitFor();

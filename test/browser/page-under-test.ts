@@ -22,6 +22,9 @@ export const inBrowser: TestOptions = !existsSync(executablePath)
 
 let opened: Promise<Browser> | null = null;
 
+/** Pages that ended tests have emptied. A new page costs several times as much as another address in a used one. */
+const emptied: Page[] = [];
+
 export interface SeenPage {
   readonly page: Page;
   /** Closes the page; fails if the browser reported an error meanwhile. */
@@ -29,10 +32,11 @@ export interface SeenPage {
 }
 
 /**
- * Opens the server's page in a separate browser profile.
+ * Opens the server's page with empty storage.
  *
  * @param options.at part of the URL after `/`, such as `#/models`
  * @param options.signsIn true to enter the server's key if the page asks for it; default true
+ * @param options.isReused false if the test changes its page for good, such as the clock of the page; default true
  */
 export async function openPage(
   server: RunningServer,
@@ -41,16 +45,18 @@ export async function openPage(
     signsIn = true,
     colorScheme = "light",
     width = 1280,
+    isReused = true,
   }: {
     readonly at?: string;
     readonly signsIn?: boolean;
     readonly colorScheme?: "light" | "dark";
     readonly width?: number;
+    readonly isReused?: boolean;
   } = {},
 ): Promise<SeenPage> {
-  const context = await (await browser()).newContext({ colorScheme, viewport: { width, height: 800 } });
-  const page = await context.newPage();
-  page.setDefaultTimeout(30_000);
+  const page = (isReused ? emptied.pop() : undefined) ?? (await newPage());
+  await page.emulateMedia({ colorScheme });
+  await page.setViewportSize({ width, height: 800 });
   const faults: string[] = [];
   page.on("pageerror", ({ message }) => faults.push(`error: ${message}`));
   page.on("console", (message) => {
@@ -63,16 +69,34 @@ export async function openPage(
     if (!/^(data|blob):/.test(request.url()) && new URL(request.url()).origin !== server.url)
       faults.push(`a request elsewhere: ${request.url()}`);
   });
-  await page.addInitScript(watchLayout);
   await page.goto(`${server.url}/${at}`);
   if (signsIn) await signIn(page, server.apiKey);
   return {
     page,
     close: async () => {
-      await context.close();
+      if (isReused) await empty(page);
+      else await page.context().close();
       assert.deepEqual(faults, []);
+      if (isReused) emptied.push(page);
     },
   };
+}
+
+async function newPage(): Promise<Page> {
+  const context = await (await browser()).newContext();
+  const page = await context.newPage();
+  page.setDefaultTimeout(30_000);
+  await page.addInitScript(watchLayout);
+  return page;
+}
+
+/** Removes everything that a test has left in its page. */
+async function empty(page: Page): Promise<void> {
+  await page.unrouteAll();
+  await page.context().clearPermissions();
+  await page.evaluate("localStorage.clear(); sessionStorage.clear()");
+  await page.goto("about:blank");
+  page.removeAllListeners();
 }
 
 /**
