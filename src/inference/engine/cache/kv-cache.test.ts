@@ -48,11 +48,10 @@ const check = (lane: KvLane, slot: number, mark: number, count: number): void =>
   }
 };
 
-/** Creates a small cache. Its clock advances by `msPerLook` milliseconds at each reading. */
-const cacheOf = (bytesMax = 2 ** 30, msPerLook = 0): KvCache => {
-  let ms = 0;
-  return new KvCache(shape, { bytesMax, slotCountMax: 128 }, { monotonicMs: () => (ms += msPerLook) });
-};
+const cacheOf = (bytesMax = 2 ** 30): KvCache => new KvCache(shape, { bytesMax, slotCountMax: 128 });
+
+/** Returns the number of the lane's slots that take memory. */
+const writtenSlots = ({ writtenCount, capacity }: KvLane): number => writtenCount / capacity;
 
 test("keeps the contents of slots when the lane grows and when it shrinks again", () => {
   const cache = cacheOf();
@@ -67,70 +66,74 @@ test("keeps the contents of slots when the lane grows and when it shrinks again"
   check(lane, 0, 1, 10);
   check(lane, 1, 2, 20);
   check(lane, 2, 3, 5);
-  cache.resizeLanes(() => ({ positionCount: 0, positionCountMax: 900 }));
+  cache.shrinkLanes(() => ({ positionCount: 0, positionCountMax: 900 }));
   assert.equal(lane.capacity, 64);
+  check(lane, 0, 1, 10);
   check(lane, 1, 2, 20);
+  check(lane, 2, 3, 5);
 });
 
-test("a lane that is nearly full grows in chunks while its slots change in any way", () => {
-  let resizedCount = 0;
+test("a lane keeps its contents while its slots and its capacity change in any way", () => {
+  let [movedCount, shrunkCount] = [0, 0];
   for (const seed of searchSeeds(8)) {
-    const random = seededRandom("portions", seed);
-    const cache = cacheOf(2 ** 30, 1);
+    const random = seededRandom("capacities", seed);
+    const cache = cacheOf(random.index(2) === 0 ? 2 ** 30 : 16 * 1024 * positionBytes(shape));
     const lane = cache.openLane("base");
-    const prospect = { positionCount: 0, positionCountMax: 1024 };
-    cache.ensure(lane, 8, 200, 1024);
     const marks: number[] = [];
-    const takeSlot = (mark: number, count: number): void => {
-      cache.ensure(lane, lane.usedCount + 1, count, 1024);
-      fill(lane, lane.takeSlot(), mark, count);
-      marks.push(mark);
-    };
-    for (let slot = 0; slot < 6; slot++) takeSlot(slot, 1 + random.index(200));
-    takeSlot(6, 256);
-    for (let step = 0; step < 60; step++) {
+    for (let step = 0; step < 80; step++) {
       const { capacity } = lane;
-      cache.resizeLanes(() => prospect);
-      if (lane.capacity !== capacity) resizedCount += 1;
-      const [one, other] = [random.index(marks.length), random.index(marks.length)];
-      const action = random.index(8);
-      if (action === 0) {
+      const { buffer } = lane.keys(0, 0, 0);
+      const [one, other] = [random.index(Math.max(1, marks.length)), random.index(Math.max(1, marks.length))];
+      const action = marks.length === 0 ? 0 : random.index(6);
+      const count = 1 + random.index(random.index(4) === 0 ? 1024 : 200);
+      if (action === 0 && marks.length < 12) {
+        cache.ensure(lane, lane.usedCount + 1, count, 1024);
+        fill(lane, lane.takeSlot(), step, count);
+        marks.push(step);
+      } else if (action === 1) {
         lane.swapSlots(one, other);
         [marks[one], marks[other]] = [marks[other], marks[one]];
-      } else if (action === 1) {
+      } else if (action === 2) {
         lane.copySlot(one, other);
         marks[other] = marks[one];
-      } else if (action === 2 && marks.length < 12) {
-        takeSlot(100 + step, 1 + random.index(200));
-      } else if (action === 3 && marks.length > 2) {
+      } else if (action === 3) {
         lane.dropLastSlot();
         marks.pop();
-      } else if (action === 4 && lane.lengths[one] > 0) {
+      } else if (action === 4) {
         // Empties the slot and fills it again with other numbers, up to another length.
         lane.advance(one, -lane.lengths[one]);
-        fill(lane, one, 200 + step, random.index(2) === 0 ? lane.capacity : 1 + random.index(lane.capacity));
-        marks[one] = 200 + step;
+        cache.ensure(lane, lane.usedCount, count, 1024);
+        fill(lane, one, step, count);
+        marks[one] = step;
+      } else {
+        cache.shrinkLanes(() => ({ positionCount: 0, positionCountMax: 1024 }));
       }
+      if (lane.capacity > capacity && lane.keys(0, 0, 0).buffer === buffer) movedCount += 1;
+      if (lane.capacity < capacity) shrunkCount += 1;
       marks.forEach((mark, slot) => check(lane, slot, mark, lane.lengths[slot]));
     }
   }
-  // With some seeds the full slot is dropped before the lane must grow, so not every run resizes the lane.
-  assert.ok(resizedCount > 0);
+  assert.ok(movedCount > 0 && shrunkCount > 0);
 });
 
-test("resizing pauses when a step's time is up, and continues in the next step", () => {
-  const cache = cacheOf(2 ** 30, 3);
+test("long rows grow within the memory that the lane has", () => {
+  const cache = cacheOf(2 ** 26);
   const lane = cache.openLane("base");
-  cache.ensure(lane, 4, 256, 1024);
-  for (let slot = 0; slot < 4; slot++) fill(lane, lane.takeSlot(), slot, 320);
-  const capacities = Array.from({ length: 30 }, () => {
-    cache.resizeLanes(() => ({ positionCount: 0, positionCountMax: 1024 }));
-    return lane.capacity;
-  });
-  // The lane takes one step for the keys or the values of each slot and layer, and a last step that finds nothing left
-  // to copy.
-  assert.equal(capacities.indexOf(448), 16);
-  for (let slot = 0; slot < 4; slot++) check(lane, slot, slot, 320);
+  // The keys of a layer take more than a megabyte.
+  cache.ensure(lane, 100, 256, 1024);
+  for (let slot = 0; slot < 100; slot++) fill(lane, lane.takeSlot(), slot, 256);
+  const { buffer } = lane.keys(0, 0, 1);
+  cache.ensure(lane, 100, 600, 1024);
+  assert.equal(lane.keys(0, 0, 1).buffer, buffer);
+  assert.equal(cache.bytes, 100 * lane.capacity * positionBytes(shape));
+  for (const slot of [0, 57, 99]) check(lane, slot, slot, 256);
+});
+
+test("reserves only what a lane needs if the system refuses more address space", () => {
+  const cache = new KvCache({ ...shape, contextLength: 2 ** 40 }, { bytesMax: 2 ** 60, slotCountMax: 128 });
+  const lane = cache.openLane("base");
+  cache.ensure(lane, 100, 256, 256);
+  assert.equal(lane.positionRoom, 100 * 256);
 });
 
 test("swaps and copies whole slots", () => {
@@ -183,14 +186,14 @@ test("never holds more than the reservations", () => {
   for (const seed of searchSeeds(10)) {
     const random = seededRandom("kv cache", seed);
     const bytesMax = 40 * 256 * positionBytes(shape);
-    const cache = cacheOf(bytesMax, 1);
+    const cache = cacheOf(bytesMax);
     const lanes = [cache.openLane("base"), cache.openLane("base")].map((lane) => ({ lane, max: 1 }));
     for (let step = 0; step < 60; step++) {
       const entry = lanes[random.index(2)];
       const { lane } = entry;
       if (random.uniform() < 0.5 && lane.usedCount > 0) {
         lane.dropLastSlot();
-        cache.resizeLanes((kv) => ({
+        cache.shrinkLanes((kv) => ({
           positionCount: 0,
           positionCountMax: lanes.find((each) => each.lane === kv)?.max ?? 0,
         }));
@@ -227,11 +230,11 @@ test("rows that come one at a time copy few others, and get their room up to the
   for (const row of [0, 31, 64, 95]) check(lane, row, row, 1);
 });
 
-test("gives slots back after few have been needed for long, and positions unless prompts will fill them", () => {
+test("gives memory back after little has been needed for long, and positions unless prompts will fill them", () => {
   const cache = cacheOf();
   const lane = cache.openLane("base");
-  const resize = (positionCount: number): void =>
-    cache.resizeLanes(() => ({ positionCount, positionCountMax: 900 }));
+  const shrink = (positionCount: number): void =>
+    cache.shrinkLanes(() => ({ positionCount, positionCountMax: 900 }));
   const useOnce = (count: number): void => {
     cache.ensure(lane, count, 1, 900);
     while (lane.usedCount < count) lane.takeSlot();
@@ -240,16 +243,25 @@ test("gives slots back after few have been needed for long, and positions unless
   cache.ensure(lane, 32, 600, 900);
   useOnce(32);
   fill(lane, 0, 1, 10);
-  resize(590);
-  assert.deepEqual([lane.slotCapacity, lane.capacity], [32, 768]);
-  resize(0);
-  assert.deepEqual([lane.slotCapacity, lane.capacity], [1, 64]);
-  useOnce(32);
+  shrink(590);
+  assert.deepEqual([writtenSlots(lane), lane.capacity], [32, 768]);
+  shrink(0);
+  assert.deepEqual([writtenSlots(lane), lane.capacity], [(32 * 768) / 64, 64]);
   let steps = 2;
-  while (lane.slotCapacity === 32 && steps < 1000) {
-    resize(0);
+  while (writtenSlots(lane) > 1 && steps < 1000) {
+    shrink(0);
     steps += 1;
   }
-  assert.deepEqual([lane.slotCapacity, steps], [1, 64]);
+  assert.deepEqual([writtenSlots(lane), steps], [1, 64]);
   check(lane, 0, 1, 10);
+  useOnce(4);
+  shrink(0);
+  useOnce(3);
+  for (let step = 0; step < 100; step++) shrink(0);
+  assert.equal(writtenSlots(lane), 1, "a quarter is little");
+  cache.ensure(lane, 3, 1, 900);
+  while (lane.usedCount < 3) lane.takeSlot();
+  while (lane.usedCount > 1) lane.dropLastSlot();
+  for (let step = 0; step < 100; step++) shrink(0);
+  assert.equal(writtenSlots(lane), 3, "a third is not");
 });

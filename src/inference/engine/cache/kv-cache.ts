@@ -1,36 +1,37 @@
 // The KV cache: all lanes (groups of rows that are computed together), and the memory that they may take. A step
-// computes over a lane's whole capacity, so lanes grow with their rows and shrink when mostly unused. To resize a lane,
-// each step copies for only a few milliseconds, so that no step waits for a large copy.
-import type { Clock } from "../../../base/domain/clock.ts";
+// computes over a lane's whole capacity, so lanes grow with their rows and shrink when mostly unused. A lane changes its
+// capacity within its memory, because a second block would double the memory of long rows.
+import { present } from "../../../base/domain/assert.ts";
 import type { ModelShape } from "../model-shape.ts";
 import { KvLane, roundUpPositions } from "./kv-lane.ts";
 import { stateBytes } from "./sequence-states.ts";
-import { positionBytes, SpareSlabs } from "./slab.ts";
+import { positionBytes, Slab } from "./slab.ts";
+import { SpareSlabs } from "./spare-slabs.ts";
 
 /**
- * Number of steps after which a mostly unused lane shrinks. With a lower number, a lane would be resized whenever short
- * answers leave it and others enter a few steps later.
+ * Number of steps after which a lane gives back memory that it does not use. With a lower number, a lane would be copied
+ * whenever short answers leave it and others enter a few steps later.
  */
-const shrinkAfterSteps = 64;
+const releaseAfterSteps = 64;
 
-/** Time limit in milliseconds for copying in one step while lanes are resized. */
-const copyMsPerStep = 6;
-
-/**
- * Assumed copy speed in bytes per millisecond before the first measurement. It is low, because writing to untouched
- * memory is slow.
- */
-const firstBytesPerMs = 2e6;
+/** A lane that uses at most this fraction of its memory gives the rest back. */
+const releaseFraction = 1 / 4;
 
 /**
- * If a layer's keys take more bytes than this, a slab (a lane's memory block) reserves address space for all possible
- * slots. The system allocates memory in pages of 2 MB, so the pages of a smaller slab would take more memory than its
- * slots use.
+ * If a layer's keys take at least this many bytes, a slab (a lane's memory block) reserves address space for all rows
+ * that the cache can hold. The system allocates memory in pages of 2 MB, so the pages of a smaller slab would take more
+ * memory than its slots use.
  */
 const fullRoomBytes = 2 ** 20;
 
 /** Maximum total size of spare slabs in bytes. A slab is the memory block of one lane. */
 const spareBytesMax = 2 ** 29;
+
+/**
+ * Maximum size in bytes of an outgrown slab that is kept for later lanes. Keeping large ones could double the memory of
+ * the rows' keys and values.
+ */
+const outgrownBytesMax = 64 * 2 ** 20;
 
 /**
  * Memory of a slot, which holds one row of a batch. The keys and values grow with its positions; the states have a
@@ -87,19 +88,22 @@ export interface LaneProspect {
   readonly positionCountMax: number;
 }
 
+interface LaneRecord {
+  /** Key of the model or adapter that computes the keys and values of the lane. */
+  readonly owner: string;
+  /** Number of consecutive steps up to now in which the lane used little of its memory. */
+  roomyStepCount: number;
+}
+
 export class KvCache {
   readonly #shape: ModelShape;
   readonly #limits: KvCacheLimits;
-  readonly #clock: Pick<Clock, "monotonicMs">;
-  /** For each lane, the number of consecutive steps up to now in which it needed few of its slots. */
-  readonly #lanes = new Map<KvLane, number>();
+  readonly #lanes = new Map<KvLane, LaneRecord>();
   readonly #spares = new SpareSlabs(spareBytesMax);
-  #bytesPerMs = firstBytesPerMs;
 
-  constructor(shape: ModelShape, limits: KvCacheLimits, clock: Pick<Clock, "monotonicMs">) {
+  constructor(shape: ModelShape, limits: KvCacheLimits) {
     this.#shape = shape;
     this.#limits = limits;
-    this.#clock = clock;
   }
 
   /** Current size in bytes of the memory blocks of all lanes. */
@@ -111,13 +115,13 @@ export class KvCache {
 
   /** @param owner key of the model or adapter that computes the keys and values of the lane */
   openLane(owner: string): KvLane {
-    const lane = new KvLane(this.#shape, owner, this.#spares);
-    this.#lanes.set(lane, 0);
+    const lane = new KvLane(this.#shape);
+    this.#lanes.set(lane, { owner, roomyStepCount: 0 });
     return lane;
   }
 
   closeLane(lane: KvLane): void {
-    lane.close();
+    this.#spares.give(lane.close(), this.#recordOf(lane).owner);
     this.#lanes.delete(lane);
   }
 
@@ -139,96 +143,93 @@ export class KvCache {
    */
   ensure(lane: KvLane, slotCount: number, positionCount: number, positionCountMax: number): void {
     const slots = Math.max(slotCount, lane.usedCount);
-    const needed = Math.max(positionCount, ...lane.lengths);
-    if (slots <= lane.slotCapacity && needed <= lane.capacity) return;
-    const fitsNow = slots <= lane.slotRoom && needed <= lane.capacity;
-    const sizes = [...(fitsNow ? [lane.capacity] : []), lane.comingCapacity ?? lane.capacity];
-    const capacity = sizes.find((size) => size >= needed) ?? grownCapacity(needed, positionCountMax);
-    if (!this.#fits(lane, slots, capacity)) this.#shrinkAll();
+    const needed = Math.max(positionCount, lane.longest);
+    if (needed <= lane.capacity && slots * lane.capacity <= lane.writtenCount) return;
+    const roomy = needed <= lane.capacity ? lane.capacity : grownCapacity(needed, positionCountMax);
+    if (!this.#fits(lane, slots, roomy)) this.#shrinkAll();
+    const capacity = this.#fits(lane, slots, roomy) ? roomy : roundUpPositions(needed);
+    if (slots * capacity <= lane.positionRoom) lane.reshape(slots, capacity);
+    else this.#outgrow(lane, slots, capacity);
     this.#spares.limit(this.#limits.bytesMax - this.bytes);
-    if (slots <= lane.slotRoom && needed <= lane.capacity) return;
-    const slotRoom = this.#spares.slotRoom(slots, capacity) ?? this.#slotRoom(slots, capacity);
-    if (this.#fits(lane, slots, capacity)) lane.reshape(slotRoom, capacity);
-    else lane.reshape(slots, roundUpPositions(needed));
   }
 
   /**
-   * Continues copying the lanes that are being resized, for a few milliseconds. Must be called once per step, between
-   * calls of the model.
+   * Shrinks lanes that use little of their capacity, and gives back memory that lanes have not used for long. Must be
+   * called once per step, between calls of the model.
    */
-  resizeLanes(prospectOf: (lane: KvLane) => LaneProspect): void {
-    const startMs = this.#clock.monotonicMs();
-    const isOver = (): boolean => this.#clock.monotonicMs() - startMs >= copyMsPerStep;
-    for (const lane of this.#lanes.keys()) {
-      if (!lane.isResizing) this.#startResizing(lane, prospectOf(lane));
-      if (lane.isResizing && !isOver()) this.#resize(lane, isOver);
+  shrinkLanes(prospectOf: (lane: KvLane) => LaneProspect): void {
+    for (const [lane, record] of this.#lanes) {
+      if (lane.positionRoom === 0) continue;
+      const { positionCount, positionCountMax } = prospectOf(lane);
+      const needed = Math.max(1, positionCount, lane.longest);
+      const capacity = grownCapacity(needed, positionCountMax);
+      if (capacity <= lane.capacity / 2) lane.reshape(lane.usedCount, capacity);
+      const usedCount = Math.max(1, lane.usedCount) * lane.capacity;
+      const isRoomy = usedCount <= lane.writtenCount * releaseFraction;
+      record.roomyStepCount = isRoomy ? record.roomyStepCount + 1 : 0;
+      if (record.roomyStepCount === releaseAfterSteps) this.#release(lane, lane.capacity);
     }
-  }
-
-  #resize(lane: KvLane, isOver: () => boolean): void {
-    const startMs = this.#clock.monotonicMs();
-    const copiedBytes = lane.resize(isOver);
-    const ms = this.#clock.monotonicMs() - startMs;
-    // Only long copies count, because short ones give imprecise speeds.
-    if (ms >= copyMsPerStep / 2) this.#bytesPerMs = (this.#bytesPerMs + copiedBytes / ms) / 2;
-  }
-
-  /** Starts resizing a lane that will soon be full, or that uses little of its room. */
-  #startResizing(lane: KvLane, { positionCount, positionCountMax }: LaneProspect): void {
-    if (lane.slotRoom === 0) return;
-    const needed = Math.max(1, positionCount, ...lane.lengths);
-    const hasTooManySlots = this.#hasTooManySlots(lane);
-    const isFull =
-      lane.capacity < roundUpPositions(positionCountMax) &&
-      needed + this.#copyStepCount(lane) > lane.capacity;
-    const capacity = isFull
-      ? grownCapacity(lane.capacity + 1, positionCountMax)
-      : Math.min(lane.capacity, grownCapacity(needed, positionCountMax));
-    if (!isFull && !hasTooManySlots && capacity > lane.capacity / 2) return;
-    const slots = Math.max(1, lane.usedCount);
-    if (this.bytes + slots * capacity * positionBytes(this.#shape) > this.#limits.bytesMax) return;
-    lane.startResizing(this.#slotRoom(slots, capacity), capacity);
-  }
-
-  /** Returns twice the number of steps that copying the whole lane should take; the doubling is a safety margin. */
-  #copyStepCount(lane: KvLane): number {
-    const bytesPerStep = this.#bytesPerMs * copyMsPerStep;
-    const addedBytes = lane.usedCount * positionBytes(this.#shape);
-    return Math.ceil((2 * lane.heldBytes) / Math.max(1, bytesPerStep - addedBytes));
-  }
-
-  #hasTooManySlots(lane: KvLane): boolean {
-    const hasFew = Math.max(1, lane.usedCount) <= lane.slotCapacity / 4;
-    const stepCount = hasFew ? (this.#lanes.get(lane) ?? 0) + 1 : 0;
-    this.#lanes.set(lane, stepCount % shrinkAfterSteps);
-    return stepCount === shrinkAfterSteps;
   }
 
   /** True if the lane can have this size while all other lanes keep theirs. */
   #fits(lane: KvLane, slots: number, capacity: number): boolean {
-    const more =
-      slots * capacity +
-      (capacity === lane.capacity ? (slots - lane.usedCount) * (lane.comingCapacity ?? 0) : 0) -
-      lane.slotCapacity * lane.capacity;
+    const isInPlace = slots * capacity <= lane.positionRoom;
+    const count = isInPlace ? Math.max(slots * capacity, lane.writtenCount) : slots * capacity;
+    return count <= this.#affordableCount(lane, slots);
+  }
+
+  /** Returns the number of positions of all slots together for which the lane can have memory. */
+  #affordableCount(lane: KvLane, slots: number): number {
     const statesBytes = (slots - lane.usedCount) * stateBytes(this.#shape);
-    return this.bytes + more * positionBytes(this.#shape) + statesBytes <= this.#limits.bytesMax;
+    const bytesLeft = this.#limits.bytesMax - this.bytes - statesBytes;
+    return lane.writtenCount + bytesLeft / positionBytes(this.#shape);
+  }
+
+  /** Moves a lane to a larger slab. */
+  #outgrow(lane: KvLane, slots: number, capacity: number): void {
+    const { owner } = this.#recordOf(lane);
+    const positionCount = slots * capacity;
+    const usable = Math.max(positionCount / releaseFraction, this.#smallCount);
+    const spare = this.#spares.take(
+      positionCount,
+      Math.min(usable, this.#affordableCount(lane, slots)),
+      owner,
+    );
+    const outgrown = lane.moveTo(spare ?? this.#newSlab(slots, capacity), capacity);
+    if (outgrown.writtenBytes <= outgrownBytesMax) this.#spares.give(outgrown, owner);
+    else this.#spares.drop(outgrown);
+  }
+
+  /** Moves a lane to a slab in which only its used slots take memory. */
+  #release(lane: KvLane, capacity: number): void {
+    this.#spares.drop(lane.moveTo(this.#newSlab(Math.max(1, lane.usedCount), capacity), capacity));
+    this.#recordOf(lane).roomyStepCount = 0;
   }
 
   /**
-   * Returns the number of slots for which to make room. It may be more than needed: the rows of a burst may come one at
-   * a time, and each change of the room copies all earlier rows.
+   * Creates a slab with at least this room. It has more address space than needed, because the rows of a burst may come
+   * one at a time, and each move to a larger slab copies all earlier rows.
    */
-  #slotRoom(slots: number, capacity: number): number {
+  #newSlab(slots: number, capacity: number): Slab {
     const { bytesMax, slotCountMax } = this.#limits;
-    const doubled = 2 ** Math.ceil(Math.log2(slots));
-    const largest = Math.max(
-      ...this.#shape.caches.map(({ kvHeadCount, headSize }) => kvHeadCount * headSize),
-    );
-    const layerBytes = slots * capacity * largest * Float32Array.BYTES_PER_ELEMENT;
-    const wanted = layerBytes < fullRoomBytes ? doubled : slotCountMax;
-    const { bytesPerPosition, bytesPerSlot } = slotBytesOf(this.#shape);
-    const affordable = Math.floor(bytesMax / (capacity * bytesPerPosition + bytesPerSlot));
-    return Math.max(slots, Math.min(wanted, slotCountMax, affordable));
+    const positionCount = slots * capacity;
+    const usable = slotCountMax * roundUpPositions(this.#shape.contextLength);
+    const largest = Math.min(usable, Math.floor(bytesMax / positionBytes(this.#shape)));
+    const doubled = 2 ** Math.ceil(Math.log2(slots)) * capacity;
+    const wanted = Math.min(largest, positionCount < this.#smallCount ? doubled : largest);
+    try {
+      return new Slab(this.#shape, Math.max(positionCount, wanted), capacity);
+    } catch (error) {
+      // The system may refuse address space that it would never have to back with memory.
+      if (error instanceof RangeError) return new Slab(this.#shape, positionCount, capacity);
+      throw error;
+    }
+  }
+
+  /** Number of positions below which a slab is small; see {@link fullRoomBytes}. */
+  get #smallCount(): number {
+    const sizes = this.#shape.caches.map(({ kvHeadCount, headSize }) => kvHeadCount * headSize);
+    return fullRoomBytes / (Math.max(...sizes) * Float32Array.BYTES_PER_ELEMENT);
   }
 
   /**
@@ -237,12 +238,14 @@ export class KvCache {
    */
   #shrinkAll(): void {
     for (const lane of this.#lanes.keys()) {
-      lane.stopResizing();
-      const capacity = roundUpPositions(Math.max(1, ...lane.lengths));
-      if (lane.slotRoom === 0 || (lane.slotCapacity === lane.usedCount && capacity >= lane.capacity))
-        continue;
-      lane.reshape(Math.max(1, lane.usedCount), Math.min(lane.capacity, capacity));
+      const capacity = Math.min(lane.capacity, roundUpPositions(Math.max(1, lane.longest)));
+      const isExact = lane.writtenCount <= Math.max(1, lane.usedCount) * capacity;
+      if (lane.positionRoom > 0 && !isExact) this.#release(lane, capacity);
     }
+  }
+
+  #recordOf(lane: KvLane): LaneRecord {
+    return present(this.#lanes.get(lane), "the record of an open lane");
   }
 }
 

@@ -1,6 +1,7 @@
 // A slab: one block of memory for the keys and values of several slots, with the same capacity in positions. Each layer
 // is [slot, kv head, capacity, head size], so that consecutive slots are a view that a graph takes without a copy. A
 // slab does not know how much of a slot is filled.
+import { assert } from "../../../base/domain/assert.ts";
 import type { ModelShape } from "../model-shape.ts";
 
 /** Returns the number of float values that one position takes: its keys and values in all layers. */
@@ -20,86 +21,138 @@ export interface SlotRange {
   readonly count: number;
 }
 
+/**
+ * Size in bytes of a large page of the system. Larger parts start at such pages; otherwise, a page that two parts share
+ * would take memory twice.
+ */
+const pageBytes = 2 ** 21;
+
 export class Slab {
-  /** Number of slots that fit. A slot takes physical memory only once it is written. */
-  readonly slotRoom: number;
-  /** Number of positions for which each slot has room. */
-  readonly capacity: number;
-  /** Index of the last written slot plus 1. The slots before this index take physical memory. */
-  writtenSlotCount = 0;
+  /**
+   * Number of positions of all slots together for which the slab has address space. Memory takes physical memory only
+   * once it is written.
+   */
+  readonly positionRoom: number;
   /** Keys of each layer. */
   readonly keys: readonly Float32Array[];
   readonly values: readonly Float32Array[];
   readonly #shape: ModelShape;
+  #capacity: number;
+  #writtenCount = 0;
 
-  constructor(shape: ModelShape, slotRoom: number, capacity: number) {
+  /** @throws RangeError if the system refuses this much address space */
+  constructor(shape: ModelShape, positionRoom: number, capacity: number) {
     this.#shape = shape;
-    this.slotRoom = slotRoom;
-    this.capacity = capacity;
+    this.positionRoom = positionRoom;
+    this.#capacity = capacity;
     // One allocation holds all layers. The C library requests such a large block from the system, which returns it
     // already zeroed. A smaller block might be reused memory, and clearing it would touch the whole slab at once.
-    const memory = new ArrayBuffer(slotRoom * capacity * positionBytes(shape));
     let end = 0;
-    const part = (layer: number): Float32Array => {
-      const values = new Float32Array(memory, end, this.start(layer, slotRoom, 0));
-      end += values.byteLength;
-      return values;
-    };
-    const layers = shape.caches.map((_, layer) => ({ keys: part(layer), values: part(layer) }));
-    this.keys = layers.map(({ keys }) => keys);
-    this.values = layers.map(({ values }) => values);
+    const parts = shape.caches.flatMap(({ kvHeadCount, headSize }) => {
+      const size = positionRoom * kvHeadCount * headSize;
+      return [size, size].map((length) => {
+        const byteLength = length * Float32Array.BYTES_PER_ELEMENT;
+        const start = byteLength < pageBytes ? end : Math.ceil(end / pageBytes) * pageBytes;
+        end = start + byteLength;
+        return { start, length };
+      });
+    });
+    const memory = new ArrayBuffer(end);
+    const arrays = parts.map(({ start, length }) => new Float32Array(memory, start, length));
+    this.keys = arrays.filter((_, part) => part % 2 === 0);
+    this.values = arrays.filter((_, part) => part % 2 === 1);
+  }
+
+  /** Number of positions for which each slot has room. */
+  get capacity(): number {
+    return this.#capacity;
+  }
+
+  /** Number of slots that fit with the present capacity. */
+  get slotRoom(): number {
+    return this.#capacity === 0 ? 0 : Math.floor(this.positionRoom / this.#capacity);
+  }
+
+  /** Number of positions of all slots together that may take physical memory. */
+  get writtenCount(): number {
+    return this.#writtenCount;
+  }
+
+  get writtenBytes(): number {
+    return this.#writtenCount * positionBytes(this.#shape);
+  }
+
+  /** Counts the memory of the first slots as written. */
+  noteSlots(slotCount: number): void {
+    this.#writtenCount = Math.max(this.#writtenCount, slotCount * this.#capacity);
   }
 
   /** Returns the index of a slot's head in the keys or values of a layer. */
   start(layer: number, slot: number, head: number): number {
     const { kvHeadCount, headSize } = this.#shape.caches[layer];
-    return (slot * kvHeadCount + head) * this.capacity * headSize;
+    return (slot * kvHeadCount + head) * this.#capacity * headSize;
   }
 
-  get writtenBytes(): number {
-    return this.writtenSlotCount * this.capacity * positionBytes(this.#shape);
+  /**
+   * Changes the capacity within the same memory, by moving the contents of every slot. This takes about as long as a
+   * step, because a step reads the same contents.
+   *
+   * @param lengths for each used slot, the number of positions to keep
+   */
+  setCapacity(capacity: number, lengths: readonly number[]): void {
+    assert(lengths.length * capacity <= this.positionRoom, "the used slots fit into the slab");
+    for (const [layer, { kvHeadCount, headSize }] of this.#shape.caches.entries()) {
+      const runs = lengths.flatMap((length, slot) =>
+        Array.from({ length: kvHeadCount }, (_, head) => ({
+          from: this.start(layer, slot, head),
+          to: (slot * kvHeadCount + head) * capacity * headSize,
+          size: length * headSize,
+        })),
+      );
+      // In this order, no run overwrites another one that has not been moved yet.
+      if (capacity > this.#capacity) runs.reverse();
+      for (const values of [this.keys[layer], this.values[layer]])
+        for (const { from, to, size } of runs) values.copyWithin(to, from, from + size);
+    }
+    this.#capacity = capacity;
+    this.noteSlots(lengths.length);
   }
 
   /** Sets all written values to 0, as in a new slab. The memory stays allocated. */
   clear(): void {
-    for (const [layer, keys] of this.keys.entries()) {
-      const size = this.start(layer, this.writtenSlotCount, 0);
-      keys.fill(0, 0, size);
+    for (const [layer, { kvHeadCount, headSize }] of this.#shape.caches.entries()) {
+      const size = this.#writtenCount * kvHeadCount * headSize;
+      this.keys[layer].fill(0, 0, size);
       this.values[layer].fill(0, 0, size);
     }
   }
 
-  /** Number of parts: each layer has one for its keys and one for its values. */
-  get partCount(): number {
-    return 2 * this.#shape.caches.length;
-  }
-
   /** Copies positions to a slot of another slab or of this one; by default, to the slot with the same number. */
-  copyTo(target: Slab, range: SlotRange, targetSlot = range.slot): void {
-    for (let part = 0; part < this.partCount; part++) this.copyPartTo(target, part, range, targetSlot);
+  copyTo(target: Slab, { slot, position, count }: SlotRange, targetSlot = slot): void {
+    for (const [layer, { kvHeadCount, headSize }] of this.#shape.caches.entries()) {
+      const [first, size] = [position * headSize, count * headSize];
+      for (let head = 0; head < kvHeadCount; head++) {
+        const from = this.start(layer, slot, head) + first;
+        const to = target.start(layer, targetSlot, head) + first;
+        copyRun(this.keys[layer], from, target.keys[layer], to, size);
+        copyRun(this.values[layer], from, target.values[layer], to, size);
+      }
+    }
   }
 
-  /**
-   * Like {@link Slab.copyTo}, but only for the keys or the values of one layer.
-   *
-   * @param part index of these keys or values, below `partCount`
-   * @returns number of copied bytes
-   */
-  copyPartTo(target: Slab, part: number, { slot, position, count }: SlotRange, targetSlot = slot): number {
-    const kind = part % 2 === 0 ? "keys" : "values";
-    const layer = Math.floor(part / 2);
-    const { kvHeadCount, headSize } = this.#shape.caches[layer];
-    const [from, to] = [this[kind][layer], target[kind][layer]];
-    const [first, size] = [position * headSize, count * headSize];
-    for (let head = 0; head < kvHeadCount; head++)
-      copyRun(
-        from,
-        this.start(layer, slot, head) + first,
-        to,
-        target.start(layer, targetSlot, head) + first,
-        size,
-      );
-    return kvHeadCount * size * Float32Array.BYTES_PER_ELEMENT;
+  /** Exchanges the first positions of two slots. */
+  swap(a: number, b: number, count: number): void {
+    for (const [layer, { kvHeadCount, headSize }] of this.#shape.caches.entries()) {
+      const first = new Float32Array(count * headSize);
+      for (const values of [this.keys[layer], this.values[layer]]) {
+        for (let head = 0; head < kvHeadCount; head++) {
+          const [ofA, ofB] = [this.start(layer, a, head), this.start(layer, b, head)];
+          first.set(values.subarray(ofA, ofA + first.length));
+          values.copyWithin(ofA, ofB, ofB + first.length);
+          values.set(first, ofB);
+        }
+      }
+    }
   }
 }
 
@@ -119,78 +172,4 @@ export function copyRun(
     return;
   }
   for (let index = 0; index < size; index++) target[to + index] = source[from + index];
-}
-
-// Spare slabs: the memory blocks of closed or resized lanes, kept for later lanes. Touching new memory takes longer
-// than copying into it, and requests often come in bursts.
-
-interface Spare {
-  readonly slab: Slab;
-  /** Key of the model or adapter that computed the values in the slab. */
-  readonly owner: string;
-}
-
-export class SpareSlabs {
-  readonly #bytesMax: number;
-  /** Spare slabs, the newest last. */
-  #spares: Spare[] = [];
-  #droppedBytes = 0;
-
-  constructor(bytesMax: number) {
-    this.#bytesMax = bytesMax;
-  }
-
-  /** Total size of the written memory of spare slabs, in bytes. */
-  get bytes(): number {
-    return this.#spares.reduce((sum, { slab }) => sum + slab.writtenBytes, 0);
-  }
-
-  /** Adds a slab that its lane no longer uses. */
-  give(slab: Slab, owner: string): void {
-    if (slab.writtenSlotCount === 0) return;
-    this.#spares.push({ slab, owner });
-    this.limit(this.#bytesMax);
-  }
-
-  /**
-   * Returns a spare slab of this size, or null if there is none. The slab never contains another owner's values: a step
-   * multiplies the values after a row's end by zero, which does not cancel the NaN or infinity of a broken model.
-   */
-  take(slotRoom: number, capacity: number, owner: string): Slab | null {
-    const fits = ({ slab }: Spare): boolean => slab.slotRoom === slotRoom && slab.capacity === capacity;
-    const own = this.#spares.findLastIndex((spare) => fits(spare) && spare.owner === owner);
-    const index = own < 0 ? this.#spares.findLastIndex(fits) : own;
-    if (index < 0) return null;
-    const [{ slab }] = this.#spares.splice(index, 1);
-    if (own < 0) slab.clear();
-    return slab;
-  }
-
-  /**
-   * Returns how many slots the smallest suitable spare slab holds, or null if there is none. Suitable slabs have room
-   * for `slots` slots and exactly this capacity.
-   */
-  slotRoom(slots: number, capacity: number): number | null {
-    const rooms = this.#spares
-      .filter(({ slab }) => slab.slotRoom >= slots && slab.capacity === capacity)
-      .map(({ slab }) => slab.slotRoom);
-    return rooms.length === 0 ? null : Math.min(...rooms);
-  }
-
-  /** Drops the oldest spare slabs until the remaining ones take at most `bytesMax`. */
-  limit(bytesMax: number): void {
-    while (this.#spares.length > 0 && this.bytes > bytesMax) this.drop(this.#spares.splice(0, 1)[0].slab);
-  }
-
-  /** Counts a slab that nobody uses any more. Its memory stays allocated until V8 collects garbage. */
-  drop(slab: Slab): void {
-    this.#droppedBytes += slab.writtenBytes;
-  }
-
-  /** Returns the written memory of the slabs that were dropped since the last call, in bytes. */
-  takeDroppedBytes(): number {
-    const bytes = this.#droppedBytes;
-    this.#droppedBytes = 0;
-    return bytes;
-  }
 }

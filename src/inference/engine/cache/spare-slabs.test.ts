@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { KvCache } from "./kv-cache.ts";
-import { KvLane } from "./kv-lane.ts";
-import { Slab, SpareSlabs } from "./slab.ts";
+import type { KvLane } from "./kv-lane.ts";
+import { Slab } from "./slab.ts";
+import { SpareSlabs } from "./spare-slabs.ts";
 
 const shape = {
   caches: [
@@ -15,8 +16,8 @@ const shape = {
 };
 
 const used = (slotRoom: number, capacity: number, slots: number): Slab => {
-  const slab = new Slab(shape, slotRoom, capacity);
-  slab.writtenSlotCount = slots;
+  const slab = new Slab(shape, slotRoom * capacity, capacity);
+  slab.noteSlots(slots);
   return slab;
 };
 
@@ -35,7 +36,7 @@ const empty = (lane: KvLane): void => {
 };
 
 test("a lane reuses the memory of an earlier one, without another owner's numbers in it", () => {
-  const cache = new KvCache(shape, { bytesMax: 2 ** 30, slotCountMax: 128 }, { monotonicMs: () => 0 });
+  const cache = new KvCache(shape, { bytesMax: 2 ** 30, slotCountMax: 128 });
   const first = cache.openLane("base");
   cache.ensure(first, 8, 64, 64);
   fillSlots(first, 8);
@@ -59,7 +60,7 @@ test("a lane reuses the memory of an earlier one, without another owner's number
 });
 
 test("counts memory that an earlier lane has written as the new lane's", () => {
-  const cache = new KvCache(shape, { bytesMax: 2 ** 30, slotCountMax: 128 }, { monotonicMs: () => 0 });
+  const cache = new KvCache(shape, { bytesMax: 2 ** 30, slotCountMax: 128 });
   const first = cache.openLane("base");
   cache.ensure(first, 8, 64, 64);
   fillSlots(first, 6);
@@ -73,7 +74,7 @@ test("counts memory that an earlier lane has written as the new lane's", () => {
 
 test("frees spare slabs when a lane needs the room", () => {
   const slotBytes = 64 * 2 * 2 * 3 * 4 * 4;
-  const cache = new KvCache(shape, { bytesMax: 10 * slotBytes, slotCountMax: 128 }, { monotonicMs: () => 0 });
+  const cache = new KvCache(shape, { bytesMax: 10 * slotBytes, slotCountMax: 128 });
   const first = cache.openLane("base");
   cache.ensure(first, 8, 64, 64);
   fillSlots(first, 8);
@@ -88,23 +89,39 @@ test("frees spare slabs when a lane needs the room", () => {
 });
 
 test("keeps a slab that its lane has outgrown only if it is small", () => {
-  for (const [capacity, isKept] of [
-    [1024, true],
-    [400_000, false],
+  for (const [slots, isKept] of [
+    [8, true],
+    [6000, false],
   ] as const) {
-    const spares = new SpareSlabs(2 ** 30);
-    const lane = new KvLane(shape, "base", spares);
-    lane.reshape(1, capacity);
-    fillSlots(lane, 1);
-    lane.startResizing(1, 2 * capacity);
-    lane.resize(() => false);
-    assert.equal(lane.capacity, 2 * capacity);
-    assert.equal(spares.slotRoom(1, capacity), isKept ? 1 : null);
-    assert.equal(spares.takeDroppedBytes() > 0, !isKept);
-    lane.startResizing(1, capacity);
-    lane.resize(() => false);
-    assert.equal(spares.slotRoom(1, 2 * capacity), 1, "a lane that has shrunk may grow again");
+    // The system refuses the address space of all rows, so every slab has only the room that its lane needs.
+    const limits = { bytesMax: 2 ** 60, slotCountMax: 2 ** 50 };
+    const cache = new KvCache(shape, limits);
+    const lane = cache.openLane("base");
+    cache.ensure(lane, slots, 64, 128);
+    fillSlots(lane, slots);
+    const { buffer } = lane.keys(0, 0, 1);
+    cache.ensure(lane, 2 * slots, 128, 128);
+    assert.notEqual(lane.keys(0, 0, 1).buffer, buffer);
+    assert.equal(cache.takeDroppedBytes() > 0, !isKept);
+    const next = cache.openLane("base");
+    cache.ensure(next, slots, 64, 128);
+    assert.equal(next.keys(0, 0, 1).buffer === buffer, isKept);
   }
+});
+
+test("a lane takes no spare slab that it would leave mostly unused", () => {
+  const cache = new KvCache(shape, { bytesMax: 2 ** 30, slotCountMax: 10_000 });
+  const first = cache.openLane("base");
+  cache.ensure(first, 3000, 64, 64);
+  fillSlots(first, 3000);
+  const { buffer } = first.keys(0, 0, 1);
+  empty(first);
+  cache.closeLane(first);
+  const [small, large] = [cache.openLane("base"), cache.openLane("base")];
+  cache.ensure(small, 700, 64, 64);
+  assert.notEqual(small.keys(0, 0, 1).buffer, buffer);
+  cache.ensure(large, 750, 64, 64);
+  assert.equal(large.keys(0, 0, 1).buffer, buffer);
 });
 
 test("keeps only written slabs, the newest, up to its limit", () => {
@@ -113,13 +130,14 @@ test("keeps only written slabs, the newest, up to its limit", () => {
   const [old, middle, young] = [used(4, 64, 4), used(8, 64, 4), used(4, 64, 4)];
   for (const slab of [old, middle, young, used(16, 64, 0)]) spares.give(slab, "base");
   assert.equal(spares.bytes, 2 * writtenBytes);
-  assert.equal(spares.slotRoom(5, 64), 8);
-  assert.equal(spares.slotRoom(9, 64), null);
-  assert.equal(spares.slotRoom(1, 128), null);
-  assert.equal(spares.take(4, 64, "base"), young);
-  assert.equal(spares.take(4, 64, "base"), null);
+  assert.equal(spares.take(9 * 64, Infinity, "base"), null);
+  assert.equal(spares.take(64, 3 * 64, "base"), null);
+  assert.equal(spares.take(4 * 64, 4 * 64, "base"), young);
+  assert.equal(spares.take(4 * 64, 4 * 64, "base"), middle);
+  assert.equal(spares.take(4 * 64, 4 * 64, "base"), null);
+  spares.give(young, "base");
   spares.limit(0);
-  assert.equal(spares.take(8, 64, "base"), null);
+  assert.equal(spares.take(64, Infinity, "base"), null);
   assert.equal(spares.takeDroppedBytes(), 2 * writtenBytes, "the oldest slab and the last one");
   assert.equal(spares.takeDroppedBytes(), 0);
 });
@@ -130,8 +148,18 @@ test("gives an owner its own slab before a newer one of another owner", () => {
   for (const slab of [own, other]) slab.keys[0].fill(1);
   spares.give(own, "base");
   spares.give(other, "adapter");
-  assert.equal(spares.take(4, 64, "base"), own);
+  assert.equal(spares.take(4 * 64, Infinity, "base"), own);
   assert.equal(own.keys[0][0], 1, "an owner's own slab need not be cleared");
-  assert.equal(spares.take(4, 64, "base"), other);
+  assert.equal(spares.take(4 * 64, Infinity, "base"), other);
   assert.ok(other.keys[0].every((value) => value === 0));
+});
+
+test("clears a slab of another owner as far as it was written with any capacity", () => {
+  const spares = new SpareSlabs(2 ** 30);
+  const slab = used(4, 64, 4);
+  for (const values of [...slab.keys, ...slab.values]) values.fill(NaN);
+  slab.setCapacity(32, [20]);
+  spares.give(slab, "base");
+  assert.equal(spares.take(64, Infinity, "adapter"), slab);
+  for (const values of [...slab.keys, ...slab.values]) assert.ok(values.every((value) => value === 0));
 });

@@ -134,7 +134,7 @@ export class EngineLoop {
     };
     this.#drawer = new Drawer(runner.shape.vocabularySize, options.blocks ?? null);
     this.#clock = options.clock ?? systemClock;
-    this.#lanes = new Lanes(runner, options, this.#clock);
+    this.#lanes = new Lanes(runner, options);
     this.#pace = new CallPace(this.#clock);
     this.#constraints = options.constraints;
     this.#processors = options.processors;
@@ -356,7 +356,7 @@ export class EngineLoop {
   async #schedule(): Promise<readonly PlannedCall<Sequence>[]> {
     this.#sweep();
     const preempted = this.#preempt();
-    this.#lanes.resize();
+    this.#lanes.rearrange();
     const admitted = planAdmissions(
       this.#waiting,
       { lanes: [...this.#lanes].map(({ load }) => load), running: this.#lanes.holders },

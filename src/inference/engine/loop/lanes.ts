@@ -2,7 +2,6 @@
 // each adapter in use have one lane, or more if their sequences differ much in length; a lane is opened when a sequence
 // needs it and closed when it is empty.
 import { present } from "../../../base/domain/assert.ts";
-import type { Clock } from "../../../base/domain/clock.ts";
 import { KvCache, keyValueBytesMax, slotBytesOf } from "../cache/kv-cache.ts";
 import { positionBytes } from "../cache/slab.ts";
 import type { LoadedAdapter, ModelRunner } from "../model-runner.ts";
@@ -78,13 +77,12 @@ export class Lanes implements Iterable<Lane> {
   constructor(
     runner: ModelRunner,
     { slotCountMax, kvCacheBytesMax, prefixCachePercent, lanePositions, transfers }: LaneLimits,
-    clock: Pick<Clock, "monotonicMs">,
   ) {
     const { shape } = runner;
     const { contextLength } = shape;
     this.#runner = runner;
     this.#costs = laneCosts(shape, lanePositions);
-    this.#cache = new KvCache(shape, { bytesMax: kvCacheBytesMax, slotCountMax }, clock);
+    this.#cache = new KvCache(shape, { bytesMax: kvCacheBytesMax, slotCountMax });
     this.#bytesMax = keyValueBytesMax({
       kvCacheBytesMax,
       slotCountMax,
@@ -269,14 +267,13 @@ export class Lanes implements Iterable<Lane> {
   }
 
   /**
-   * Resizes lanes: grows those that will soon be full and shrinks those that are mostly unused, copying only a part per
-   * step. First moves long rows to other lanes if this avoids growing. Must be called once per step, between calls of
-   * the runner, because slots move.
+   * Moves long rows to other lanes if this avoids growing their lane, and shrinks lanes that are mostly unused. Must be
+   * called once per step, between calls of the runner, because slots move.
    */
-  resize(): void {
+  rearrange(): void {
     this.#moveLongRows();
     const lanes = new Map([...this.#lanes.values()].map((lane) => [lane.kv, lane]));
-    this.#cache.resizeLanes((kv) => present(lanes.get(kv), "the lane of keys and values").prospect);
+    this.#cache.shrinkLanes((kv) => present(lanes.get(kv), "the lane of keys and values").prospect);
     this.#limitPrefixes();
   }
 
