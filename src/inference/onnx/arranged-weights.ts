@@ -17,7 +17,7 @@ import { env } from "onnxruntime-node";
 import { present } from "../../base/domain/assert.ts";
 import { eachConcurrently } from "../../base/processes/each-concurrently.ts";
 import { WorkerPool } from "../../base/processes/worker-pool.ts";
-import type { Graph, NamedValue, Node, Value } from "../../lib/graph/graph.ts";
+import type { Graph } from "../../lib/graph/graph.ts";
 import {
   type ArrangedWeight,
   byteLengthOf,
@@ -34,6 +34,7 @@ import {
   type SaveTask,
 } from "./arrange-tasks.ts";
 import { flushDenormals, type SessionOptions } from "./session.ts";
+import { partsWithWeights, weightBytesOf } from "./weight-parts.ts";
 
 /** Version of the files' format. Must change whenever the content of a written file would change. */
 export const arrangedFormat = `hone-arranged-3 onnxruntime-${env.versions.common}`;
@@ -109,7 +110,7 @@ async function writeArranged(
   graph: Graph,
   { weights, threads }: Pick<SessionOptions, "weights" | "threads">,
 ): Promise<void> {
-  const operations = operationsWithWeights(graph).map((operation, index): SaveTask => {
+  const operations = partsWithWeights(graph).map((operation, index): SaveTask => {
     const own = operation.parameters.map(({ name }) => [name, present(weights.get(name), name)] as const);
     return { operation, weights: new Map(own), folder: join(folder, `${index}`) };
   });
@@ -208,10 +209,6 @@ async function inTurns(tasks: readonly SaveTask[], { count, save, keep }: Turns)
   });
 }
 
-function weightBytesOf({ parameters }: Graph): number {
-  return parameters.reduce((sum, { value }) => sum + byteLengthOf(value), 0);
-}
-
 /**
  * Returns the smallest parameter in a file that has no arranged weights yet, with its location.
  *
@@ -231,34 +228,6 @@ function carrierOf(
   });
   const [smallest] = usable.toSorted((one, other) => one.byteLength - other.byteLength);
   return present(smallest, "a parameter in a file");
-}
-
-/** Operations and weights from which a value can be computed. */
-interface Fixed {
-  readonly nodes: readonly Node[];
-  readonly weights: readonly NamedValue[];
-}
-
-/**
- * Returns a graph for each operation that applies weights to other values. The graph has only this operation, and the
- * operations that compute its operands from weights and constants.
- */
-function operationsWithWeights({ nodes, parameters }: Graph): readonly Graph[] {
-  const fixed = new Map<number, Fixed>(
-    parameters.map((parameter) => [parameter.value.id, { nodes: [], weights: [parameter] }]),
-  );
-  return nodes.flatMap((node) => {
-    const operands = node.inputs.map(({ id }) => fixed.get(id));
-    const known = operands.filter((operand) => operand !== undefined);
-    const own = [...new Set(known.flatMap((operand) => operand.nodes)), node];
-    const weights = [...new Set(known.flatMap((operand) => operand.weights))];
-    const isFixed = known.length === operands.length && (operands.length > 0 || node.kind === "constant");
-    if (isFixed) for (const { id } of node.outputs) fixed.set(id, { nodes: own, weights });
-    if (isFixed || weights.length === 0) return [];
-    const named = (value: Value): NamedValue => ({ name: `value ${value.id}`, value });
-    const inputs = node.inputs.filter(({ id }) => !fixed.has(id)).map(named);
-    return [{ nodes: own, inputs, parameters: weights, outputs: node.outputs.map(named) }];
-  });
 }
 
 /**

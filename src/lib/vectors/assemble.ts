@@ -90,5 +90,14 @@ function named(name: string): Code {
 }
 
 function bytesOf(code: Code): readonly number[] {
-  return code.flatMap((item) => (typeof item === "number" ? [item] : bytesOf(item)));
+  const bytes: number[] = [];
+  append(code, bytes);
+  return bytes;
+}
+
+function append(code: Code, bytes: number[]): void {
+  for (const item of code) {
+    if (typeof item === "number") bytes.push(item);
+    else append(item, bytes);
+  }
 }

@@ -24,6 +24,7 @@ interface VectorCode {
 }
 
 let loaded: VectorCode | null = null;
+let compiled: object | null = null;
 
 /** Size of a page of the code's memory, in bytes. */
 const pageBytes = 65_536;
@@ -45,7 +46,7 @@ function load(): VectorCode {
   const { Module, Instance } = (globalThis as unknown as { readonly WebAssembly: WebAssemblyInterface })
     .WebAssembly;
   // Safe cast: the module exports these functions.
-  return new Instance(new Module(vectorModule())).exports as VectorCode;
+  return new Instance((compiled ??= new Module(vectorModule()))).exports as VectorCode;
 }
 
 /** Converts float16 numbers to float32; exact. Their number must be a multiple of 8. */

@@ -2,10 +2,12 @@
 // those of some rows fit in the processor's caches.
 import { closeSync, openSync } from "node:fs";
 import {
+  readBytes,
   readFloats,
   readInto,
   rowsOf,
   rowsReadTogether,
+  storedRowOf,
   type StoredTensor,
 } from "../../../lib/model-files/stored-tensor.ts";
 import { blockLength, RowRounder, turnedRows } from "../../../lib/vectors/vectors.ts";
@@ -18,7 +20,7 @@ export interface RowReader {
   readonly together: number;
   /** Returns `count` rows, beginning with row `from`, as [count, K]. */
   readonly floats: (from: number, count: number) => Float32Array;
-  /** Reads the stored values if they only need to be widened to float32. */
+  /** Reads the stored values; absent if they need more than widening to float32. */
   readonly halves?: {
     readonly type: "float16" | "bfloat16";
     readonly read: (from: number, count: number, into: Uint8Array) => void;
@@ -35,18 +37,32 @@ export function withRowsOf<Result>(tensor: StoredTensor, use: (reader: RowReader
     floats: (from, count) => readFloats(rowsOf(tensor, from, count)),
   };
   const type = ({ F16: "float16", BF16: "bfloat16" } as const)[tensor.type as string];
-  if (type === undefined || tensor.rearranged !== undefined || tensor.pieces !== undefined)
-    return use(reader);
-  const { file, offset, shape } = tensor;
-  const descriptor = openSync(file, "r");
-  const read = (from: number, count: number, into: Uint8Array): void => {
-    const rowBytes = 2 * shape[1];
-    readInto(descriptor, into.subarray(0, count * rowBytes), { file, offset: offset + from * rowBytes });
-  };
+  const { rearranged, pieces } = tensor;
+  const isReordered = rearranged !== undefined && rearranged.kind !== "paired-rows";
+  if (type === undefined || isReordered || pieces !== undefined) return use(reader);
+  const descriptor = openSync(tensor.file, "r");
   try {
+    const read: NonNullable<RowReader["halves"]>["read"] = (from, count, into) =>
+      readRows(descriptor, rowsOf(tensor, from, count), into);
     return use({ ...reader, halves: { type, read } });
   } finally {
     closeSync(descriptor);
+  }
+}
+
+/** Reads all rows of a tensor, in their order. */
+function readRows(descriptor: number, tensor: StoredTensor, into: Uint8Array): void {
+  const { byteLength, shape } = tensor;
+  const storedOf = storedRowOf(tensor);
+  if (storedOf === null) {
+    readInto(descriptor, into.subarray(0, byteLength), tensor);
+    return;
+  }
+  const stored = readBytes(descriptor, tensor);
+  const rowBytes = byteLength / shape[0];
+  for (let row = 0; row < shape[0]; row++) {
+    const at = storedOf(row) * rowBytes;
+    into.set(stored.subarray(at, at + rowBytes), row * rowBytes);
   }
 }
 
@@ -78,8 +94,8 @@ function fastCodes(
   [N, K]: readonly number[],
   { hasRows = false, hasColumns = false }: WantedCodes,
 ): RoundedCodes {
-  const sliceRows = rowsAtOnce(turnedRows, K);
-  const step = halves === undefined ? rowsAtOnce(wholeUnit(together, turnedRows), K) : sliceRows;
+  const step = rowsAtOnce(wholeUnit(together, turnedRows), K);
+  const sliceRows = halves === undefined ? rowsAtOnce(turnedRows, K) : step;
   const rows = new Int8Array(hasRows ? N * K : 0);
   const scales = new Float32Array(N);
   rounder ??= new RowRounder();
