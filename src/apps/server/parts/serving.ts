@@ -75,7 +75,10 @@ export async function buildServing(
   } satisfies Partial<HttpDependencies>;
 }
 
-/** Waits for the engines and runs the warm-up chats; call it once HTTP is up. */
+/**
+ * Waits for the engines and runs the warm-up chats; call it once HTTP is up. Meanwhile, the prompt threads load the
+ * tokenizers a second time: an engine that loads its model uses only one core most of the time.
+ */
 export async function loadBases(
   { settings, tools }: ServerContext,
   models: Models,
@@ -85,10 +88,9 @@ export async function loadBases(
   const { bases, directory, shelf } = models;
   // If a base fails to load, the error is logged. Lists of models and answers to requests report it too. The other
   // bases are served.
-  await Promise.all(bases.map(({ engine }) => start(engine).catch(() => undefined)));
+  const loading = bases.flatMap(({ engine, texts }) => [engine, texts]);
+  await Promise.all(loading.map((part) => start(part).catch(() => undefined)));
   endEnginesAhead();
-  // The prompt threads load the tokenizers a second time. They start after the engines, when the CPU is free.
-  await Promise.all(bases.map(({ texts }) => start(texts).catch(() => undefined)));
   requireOne(bases, models.failed);
   if (!settings.server.firstChats) return;
   const loaded = bases.filter(({ engine }) => engine.status().state.kind === "ready");
