@@ -47,7 +47,7 @@ export async function startMortalTrainers(options: MortalTrainersOptions): Promi
   mkdirSync(folder, { recursive: true });
   const trainers = new EmbeddedTrainers({
     config,
-    weights: readModelWeights(modelFolder, config, { cacheFolder: join(folder, "cache") }),
+    readWeights: () => readModelWeights(modelFolder, config, { cacheFolder: join(folder, "cache") }),
     lora: { rank, alpha: 2 * rank, targets: projectionNames },
     baseModelName: base,
     artifacts: dataFolderAt(folder).artifacts,

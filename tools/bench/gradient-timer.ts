@@ -22,7 +22,7 @@ export class GradientTimer {
   ) {
     this.#trainers = new EmbeddedTrainers({
       config,
-      weights,
+      readWeights: () => weights,
       lora: { rank: 8, alpha: 16, targets: projectionNames },
       baseModelName: name,
       artifacts: dataFolderAt(".").artifacts,

@@ -49,7 +49,7 @@ export async function benchTrainers(
     config,
     ...(basePrecision === "int8"
       ? int8Base(folder, config, { cacheFolder: join(folder, ".cache"), kernels })
-      : { weights: readModelWeights(folder, config, { cacheFolder: null }) }),
+      : { readWeights: () => readModelWeights(folder, config, { cacheFolder: null }) }),
     lora: { rank, alpha: 16, targets: projectionNames },
     baseModelName: "bench",
     artifacts: dataFolderAt(".").artifacts,

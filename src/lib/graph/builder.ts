@@ -55,6 +55,12 @@ export class GraphBuilder {
   readonly #producers: Node[] = [];
   readonly #inputs: NamedValue[] = [];
   readonly #names = new Set<string>();
+  readonly #keepsNothing: boolean;
+
+  /** @param options.keepsNothing true to ignore the marks of {@link GraphBuilder.kept}; default false */
+  constructor({ keepsNothing = false }: { readonly keepsNothing?: boolean } = {}) {
+    this.#keepsNothing = keepsNothing;
+  }
 
   /** The operations so far, in topological order. */
   get nodes(): readonly Node[] {
@@ -164,10 +170,10 @@ export class GraphBuilder {
 
   /**
    * Returns the same value, marked so that it is kept when the gradient recomputes the operations around it
-   * (`recompute.ts`).
+   * (`recompute.ts`). Unmarked if this builder keeps nothing.
    */
   kept(x: Value): Value {
-    return this.#append("kept", [x], {});
+    return this.#keepsNothing ? x : this.#append("kept", [x], {});
   }
 
   /**

@@ -15,13 +15,13 @@ export interface GraphPart {
 }
 
 /**
- * Cuts a graph that computes no gradients into parts.
+ * Cuts a graph into parts.
  *
  * @param bytesMax maximum size in bytes of a part's weights; an operation that reads more has a part of its own
  */
 export function cutGraph(graph: Graph, bytesMax: number): readonly GraphPart[] {
   const weightOf = new Map(graph.parameters.map((parameter) => [parameter.value.id, parameter]));
-  const parts = groupNodes(graph, weightOf, bytesMax);
+  const parts = groupNodes(neededNodes(graph), weightOf, bytesMax);
   const constantOf = new Map<number, Node>();
   for (const node of graph.nodes)
     if (node.kind === "constant") constantOf.set(present(node.outputs[0], "a constant").id, node);
@@ -38,7 +38,7 @@ export function cutGraph(graph: Graph, bytesMax: number): readonly GraphPart[] {
     .map((nodes): GraphPart => {
       const made = new Map(nodes.flatMap(({ outputs }) => outputs).map((value) => [value.id, value]));
       const outputs = [...made.values()].filter(({ id }) => wanted.has(id)).map(named);
-      const read = new Map(nodes.flatMap(operandsOf).map((value) => [value.id, value]));
+      const read = new Map(nodes.flatMap(({ inputs }) => inputs).map((value) => [value.id, value]));
       const outside = [...read.values()].filter(({ id }) => !made.has(id) && !given.has(id));
       const constants = outside.flatMap(({ id }) => constantOf.get(id) ?? []);
       const weights = outside.flatMap(({ id }) => weightOf.get(id) ?? []);
@@ -56,8 +56,24 @@ function inputNode({ name, value }: NamedValue): Node<"input"> {
   return { kind: "input", inputs: [], attributes: { name, dtype, shape }, outputs: [value] };
 }
 
+/**
+ * Returns the operations on which outputs depend, each with only the operands that it reads. Other operations and
+ * operands serve only to build the gradient.
+ */
+function neededNodes({ nodes, outputs }: Graph): readonly Node[] {
+  const needed = new Set(outputs.map(({ value }) => value.id));
+  const found = nodes.toReversed().flatMap((node) => {
+    if (!node.outputs.some(({ id }) => needed.has(id))) return [];
+    const isMark = node.kind === "recomputed" || node.kind === "kept";
+    const inputs = isMark ? node.inputs.slice(0, 1) : node.inputs;
+    for (const { id } of inputs) needed.add(id);
+    return [{ ...node, inputs }];
+  });
+  return found.toReversed();
+}
+
 function groupNodes(
-  { nodes }: Graph,
+  nodes: readonly Node[],
   weightOf: ReadonlyMap<number, NamedValue>,
   bytesMax: number,
 ): readonly (readonly Node[])[] {
@@ -66,7 +82,7 @@ function groupNodes(
   const parts = [part];
   for (const node of nodes) {
     if (node.kind === "input" || node.kind === "parameter" || node.kind === "constant") continue;
-    const weights = operandsOf(node).filter(({ id }) => weightOf.has(id));
+    const weights = node.inputs.filter(({ id }) => weightOf.has(id));
     const sizes = weights.map((value) => [value.id, byteLengthOf(value)] as const);
     const together = new Map([...held, ...sizes]);
     const bytes = [...together.values()].reduce((sum, size) => sum + size, 0);
@@ -76,12 +92,4 @@ function groupNodes(
     part.push(node);
   }
   return parts;
-}
-
-/**
- * Returns the values that an operation reads in a graph without gradients. `recomputed` and `kept` then read only the
- * value that they return.
- */
-function operandsOf({ kind, inputs }: Node): readonly Value[] {
-  return kind === "recomputed" || kind === "kept" ? inputs.slice(0, 1) : inputs;
 }

@@ -70,7 +70,7 @@ test("a remote trainer gives the embedded trainer's version, continues after a l
   const config = readModelConfig(baseFolder);
   const trainers = new EmbeddedTrainers({
     config,
-    weights: readModelWeights(baseFolder, config, { cacheFolder: computing.dataFolder }),
+    readWeights: () => readModelWeights(baseFolder, config, { cacheFolder: computing.dataFolder }),
     lora: { rank: 8, alpha: 16, targets: projectionNames },
     baseModelName: "there",
     artifacts: dataFolderAt(computing.dataFolder).artifacts,

@@ -129,11 +129,12 @@ async function executePlan(
   const { trainers, report, clock, signal, settings, base } = dependencies;
   const { adapterFolder, secondsSpent } = run;
   const { batches, counts } = plan;
-  await trainers.requireMemory?.({ [Symbol.iterator]: () => batchesOf(plan) }, plan.loss);
+  const saving = await trainers.requireMemory?.({ [Symbol.iterator]: () => batchesOf(plan) }, plan.loss);
   await report({ kind: "started", stepCount: batches.length, counts, metrics: plan.metrics.start });
   const start = await startOf(dependencies, run);
   const stepWarnings = batches.length === 0 ? [] : fixedStepWarnings(trainers.profile, plan.optimizerStep(0));
-  for (const warning of [...plan.warnings, ...start.warnings, ...stepWarnings])
+  const savingWarnings = typeof saving === "string" ? [saving] : [];
+  for (const warning of [...plan.warnings, ...savingWarnings, ...start.warnings, ...stepWarnings])
     await report({ kind: "warned", warning });
   const snapshots = snapshotsOf(dependencies, run, { start: start.start, plan });
   const opened = () => openTrainer(dependencies, start.start, run);

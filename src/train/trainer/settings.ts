@@ -37,7 +37,7 @@ const schema = {
     min: 0,
     max: Number.MAX_SAFE_INTEGER,
     about:
-      "Memory limit of a training process in bytes, including the weights. If memory is short, the process computes fewer tokens at the same time. A job whose estimated memory exceeds the limit is refused before its first step. 0 allows three quarters of the machine's memory.",
+      "Memory limit of a training process in bytes, including the weights. If memory is short, the process computes fewer tokens at the same time, then computes more values twice, and in float32 finally reads the weights a few at a time. A job whose estimated memory still exceeds the limit is refused before its first step. 0 allows three quarters of the machine's memory.",
     byMachine: ({ memoryBytes }) => Math.floor(0.75 * memoryBytes),
   },
 } as const satisfies SettingsSchema;

@@ -250,9 +250,10 @@ export interface TrainerProvider {
    * trainer cannot estimate its memory.
    *
    * @param batches the job's batches; iterated once for each layout that is tried, with one batch in memory at a time
+   * @returns a sentence to the job's creator if the job must save memory in a way that makes it much slower; else null
    * @throws ServiceError `unsupported`; the message states the estimate, the limit, the excess and a remedy
    */
-  readonly requireMemory?: (batches: Iterable<readonly TrainingSequence[]>, loss: Loss) => Promise<void>;
+  readonly requireMemory?: (batches: Iterable<readonly TrainingSequence[]>, loss: Loss) => Promise<string | null>;
   /**
    * Opens a trainer. Throws `invalid`, `not_found` or `unsupported` if the adapter or state cannot be used, and
    * `cancelled` if the signal aborted.

@@ -40,7 +40,8 @@ export interface ModelFit {
   readonly servingBytes: number;
   /**
    * Peak memory of training with a sequence of {@link trainedTokenCount} tokens, over base weights in float32 if this
-   * precision is float32, and otherwise in 8 bits (`base_precision`).
+   * precision is float32, and otherwise in 8 bits (`base_precision`). If the machine has less memory, the job saves
+   * memory, and takes longer.
    */
   readonly trainingBytes: number;
   readonly speed: FitSpeed | null;
@@ -67,9 +68,11 @@ export function fitModel(
   /** Estimates by precision of the base weights; each is computed at most once. */
   const trained: { float32?: number; int8?: number } = {};
   const trainingBytesOf = (forms: WeightForms): number => {
-    if (forms.size === 0) return (trained.float32 ??= sequenceTrainingBytes(config, tokenCount, forms));
+    const bytesOf = (own: WeightForms): number =>
+      sequenceTrainingBytes(config, tokenCount, own, machine.memoryBytes);
+    if (forms.size === 0) return (trained.float32 ??= bytesOf(forms));
     const int8Forms = (): WeightForms => formsIn({ quantization: "8", kernels: machine.kernels });
-    return (trained.int8 ??= sequenceTrainingBytes(config, tokenCount, int8Forms()));
+    return (trained.int8 ??= bytesOf(int8Forms()));
   };
   const seen = new Set<string>();
   return quantizations.flatMap((quantize) => {

@@ -321,7 +321,7 @@ for (const [name, config, lossCount] of cases) {
       (microbatchTokens) =>
         new EmbeddedTrainers({
           config,
-          weights: weightsInMemory(config, weights),
+          readWeights: () => weightsInMemory(config, weights),
           lora: { ...lora, targets: projectionNames },
           baseModelName: "tiny",
           artifacts: dataFolderAt(dataFolder).artifacts,

@@ -27,7 +27,7 @@ export type MakeTrainers = (dataFolder: string, context: TestContext) => Trainer
 /** Programs of the tiny model, which trainers with one thread share: loading programs takes longer than most tests. */
 const tinyPrograms = new ComputeThreads({
   config: tinyConfig,
-  weights: weightsInMemory(tinyConfig, tinyWeights),
+  readWeights: () => weightsInMemory(tinyConfig, tinyWeights),
   threads: 1,
 });
 
@@ -49,7 +49,7 @@ export function tinyTrainers({
   const Trainers = options.threads === undefined ? TinyTrainers : EmbeddedTrainers;
   return new Trainers({
     config: tinyConfig,
-    weights: weightsInMemory(tinyConfig, tinyWeights),
+    readWeights: () => weightsInMemory(tinyConfig, tinyWeights),
     lora: { ...tinyLora, targets: projectionNames },
     baseModelName: "tiny",
     sequenceLengthMax: 10,

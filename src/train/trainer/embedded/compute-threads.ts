@@ -35,6 +35,11 @@ const runMs = 2 ** 31 - 1;
 
 const threadMebibytes = 4096;
 
+export interface ComputeOptions extends Omit<ProgramsOptions, "weights"> {
+  /** Returns `ProgramsOptions.weights`. Called at most once, before the first run. */
+  readonly readWeights: () => ProgramsOptions["weights"];
+}
+
 export class ComputeThreads {
   /**
    * Rules for dividing a microbatch into parts that run in parallel: how many parts, and how many tokens a part must
@@ -43,16 +48,16 @@ export class ComputeThreads {
   readonly division: Division;
   /** Graphs of the programs that run with all threads. */
   readonly graphs: ProgramGraphs;
-  readonly #options: ProgramsOptions;
-  readonly #together: Programs;
+  readonly #options: ComputeOptions;
+  #programsOptions: ProgramsOptions | null = null;
+  #together: Programs | null = null;
   #apart: WorkerPool<ProgramTasks, ProgramsOptions> | null = null;
 
   /** @param options.threads total number of compute threads */
-  constructor(options: ProgramsOptions) {
+  constructor(options: ComputeOptions) {
     this.division = divisionOf(options);
     this.#options = options;
     this.graphs = new ProgramGraphs(options.config, options.forms);
-    this.#together = new Programs(options, this.graphs);
   }
 
   /**
@@ -62,7 +67,10 @@ export class ComputeThreads {
    * @throws the errors of `Programs.run`
    */
   async run(runs: readonly ProgramRun[]): Promise<readonly ProgramOutputs[]> {
-    if (runs.length === 1) return [await this.#together.run(runs[0])];
+    if (runs.length === 1) {
+      this.#together ??= new Programs(this.#readOptions(), this.graphs);
+      return [await this.#together.run(runs[0])];
+    }
     // The runtime must flush denormal numbers to zero in this thread too, so that all threads compute the same values.
     if (this.#apart === null) await flushDenormals();
     const threads = (this.#apart ??= this.#newThreads());
@@ -78,7 +86,12 @@ export class ComputeThreads {
   async close(): Promise<void> {
     const apart = this.#apart;
     this.#apart = null;
-    await Promise.all([this.#together.close(), apart?.close()]);
+    await Promise.all([this.#together?.close(), apart?.close()]);
+  }
+
+  #readOptions(): ProgramsOptions {
+    const { readWeights, ...others } = this.#options;
+    return (this.#programsOptions ??= { ...others, weights: readWeights() });
   }
 
   #newThreads(): WorkerPool<ProgramTasks, ProgramsOptions> {
@@ -87,7 +100,7 @@ export class ComputeThreads {
     return new WorkerPool({
       module: new URL("./programs.js", import.meta.url),
       workerCount: count,
-      data: { ...this.#options, threads },
+      data: { ...this.#readOptions(), threads },
       stageMs: [runMs],
       memoryMebibytes: threadMebibytes,
     });
@@ -100,7 +113,7 @@ export class ComputeThreads {
  * and 16 % to that of 250 tokens.
  * - 8-bit weights have a quarter of the bytes and faster products, so smaller parts still pay off.
  */
-function divisionOf({ config, forms, threads }: ProgramsOptions): Division {
+function divisionOf({ config, forms, threads }: ComputeOptions): Division {
   const count = sideBySideOf(threads);
   const isRounded = forms !== undefined && forms.size > 0;
   return isRounded || float32Bytes(modelParameters(config)) <= CACHED_WEIGHT_BYTES

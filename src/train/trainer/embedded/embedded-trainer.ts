@@ -50,11 +50,14 @@ import {
   wantedFeeds,
 } from "./feeds.ts";
 import {
+  type Economy,
   type MemoryEstimate,
+  economies,
   estimateMemory,
   hasSeveralSequences,
   requireMemoryWithin,
   MemoryNeeds,
+  streamedWarning,
 } from "./memory-limit.ts";
 import { type PreferenceTerms, preferenceTerms, sharedIndices } from "./preference-feeds.ts";
 import { discardState, embeddedProfile } from "./profile.ts";
@@ -66,14 +69,18 @@ import { type AdapterShape, gradientName } from "./training-graphs.ts";
 
 export interface EmbeddedTrainerOptions {
   readonly config: ModelConfig;
-  /** Frozen weights of the base model, by name: all in float32, or in the forms of `int8`. */
-  readonly weights: ReadonlyMap<string, WeightSource>;
-  /** Present if the base model is in 8 bits; `weights` then has the additional tensors that gradients need. */
-  readonly int8?: {
-    readonly forms: WeightForms;
-    /** Reads the float32 weights, for `ForwardOptions.isFloat32`. */
-    readonly readFloats: ReadFloats;
-  };
+  /**
+   * Returns the frozen weights of the base model, by name: all in float32, or in the forms of `int8`. Called at most
+   * once, before the first run that needs them.
+   */
+  readonly readWeights: () => ReadonlyMap<string, WeightSource>;
+  /** Present if the base model is in 8 bits; its weights then include the additional tensors that gradients need. */
+  readonly int8?: { readonly forms: WeightForms };
+  /**
+   * Reads one float32 weight. Required for `ForwardOptions.isFloat32` over a base model in 8 bits; otherwise, jobs use
+   * it if the weights exceed the memory limit.
+   */
+  readonly readFloats?: ReadFloats;
   /** Shape of newly created LoRA adapters. Training that starts from an existing adapter keeps that adapter's shape. */
   readonly lora: {
     readonly rank: number;
@@ -115,16 +122,40 @@ export class EmbeddedTrainers implements TrainerProvider {
    * would otherwise exceed the memory limit.
    */
   #microbatchTokens: number;
+  #economy: Economy = economies[0];
+  #streamed: StreamedPrograms | null = null;
 
   constructor(options: EmbeddedTrainerOptions) {
-    const { config, weights, int8, threads } = options;
+    const { config, readWeights, int8, threads } = options;
     this.#options = options;
     this.#microbatchTokens = options.microbatchTokens;
     this.sequenceLengthMax = Math.min(options.sequenceLengthMax, config.contextLength);
-    this.threads = new ComputeThreads({ config, weights, ...(int8 && { forms: int8.forms }), threads });
+    this.threads = new ComputeThreads({ config, readWeights, ...(int8 && { forms: int8.forms }), threads });
   }
 
-  async requireMemory(batches: Iterable<readonly TrainingSequence[]>, loss: Loss): Promise<void> {
+  get economy(): Economy {
+    return this.#economy;
+  }
+
+  async requireMemory(batches: Iterable<readonly TrainingSequence[]>, loss: Loss): Promise<string | null> {
+    const { memoryBytes = Infinity, int8, readFloats } = this.#options;
+    const canStream = int8 === undefined && readFloats !== undefined;
+    const possible = economies.filter(({ streamsWeights }) => canStream || !streamsWeights);
+    let estimate: MemoryEstimate | null = null;
+    for (const economy of possible) {
+      this.#economy = economy;
+      estimate = await this.#smallestEstimate(batches, loss);
+      if (estimate === null || estimate.bytes <= memoryBytes) break;
+    }
+    if (estimate !== null) requireMemoryWithin(memoryBytes, estimate, { isInt8: int8 !== undefined });
+    return this.#economy.streamsWeights ? streamedWarning(memoryBytes) : null;
+  }
+
+  /** Makes microbatches smaller until the job keeps the memory limit, or smaller ones would need no less memory. */
+  async #smallestEstimate(
+    batches: Iterable<readonly TrainingSequence[]>,
+    loss: Loss,
+  ): Promise<MemoryEstimate | null> {
     const { memoryBytes = Infinity, microbatchTokens } = this.#options;
     this.#microbatchTokens = microbatchTokens;
     let estimate = await this.#estimate(batches, loss);
@@ -135,7 +166,7 @@ export class EmbeddedTrainers implements TrainerProvider {
       this.#microbatchTokens = Math.floor(this.#microbatchTokens / 2);
       estimate = await this.#estimate(batches, loss);
     }
-    if (estimate !== null) requireMemoryWithin(memoryBytes, estimate);
+    return estimate;
   }
 
   /** Estimates the memory of a job with these batches. Returns null if there are no batches. */
@@ -154,17 +185,18 @@ export class EmbeddedTrainers implements TrainerProvider {
     const { rank, alpha, targets } = lora;
     // The estimate assumes the adapter shape that the server configures. Few existing adapters have another shape.
     const adapter = { rank, scale: alpha / rank, targets: orderedProjections(targets) };
+    const { recomputesProducts, streamsWeights } = this.#economy;
     const uses = needs.rounds.map(({ layout, largest }) => {
       const hasDistinctPlaces = largest.every((round) => round.every(arePlacesDistinct));
       const programs: readonly Program[] = [
-        { kind: "gradient", layout, adapter, loss, hasDistinctPlaces },
+        { kind: "gradient", layout, adapter, loss, hasDistinctPlaces, recomputesProducts },
         { kind: "logprobs", layout, adapter },
       ];
       return { graphs: programs.map((program) => this.threads.graphs.of(program)), largest };
     });
     return uses.length === 0
       ? null
-      : estimateMemory({ config, adapter, int8Forms: int8?.forms }, uses, needs.dataBytes);
+      : estimateMemory({ config, adapter, int8Forms: int8?.forms, streamsWeights }, uses, needs.dataBytes);
   }
 
   /**
@@ -178,19 +210,25 @@ export class EmbeddedTrainers implements TrainerProvider {
     // A KL penalty uses a mean over the whole batch. If there is only one pack, dividing it would therefore cost an
     // additional forward pass before the gradient (`#klElsewhere`). Dividing the sequences of a preference among parts
     // would cost one too (`#preferenceTerms`).
-    const staysWhole = packs.length === 1 && loss !== null && hasKlPenalty(loss);
+    const hasKl = packs.length === 1 && loss !== null && hasKlPenalty(loss);
+    // Streamed runs are not computed in parallel.
+    const staysWhole = hasKl || this.#economy.streamsWeights;
     return packs.map((pack) => {
       const parts = staysWhole ? [pack] : dividePack(pack, this.threads.division);
       return loss?.kind === "preference" && sharedIndices(parts.map(sequencesOf)).size > 0 ? [pack] : parts;
     });
   }
 
-  /** Returns an object that runs the programs of the float32 base model. */
-  float32Programs(): RunPrograms {
-    const { config, int8, threads } = this.#options;
-    return int8 === undefined
-      ? this.threads
-      : new StreamedPrograms({ config, readFloats: int8.readFloats, threads });
+  /** Returns an object that runs the programs of the base model, in float32 if required. */
+  programsFor({ isFloat32 }: { readonly isFloat32: boolean }): RunPrograms {
+    const { config, int8, readFloats, threads } = this.#options;
+    const isStreamed = this.#economy.streamsWeights || (isFloat32 && int8 !== undefined);
+    if (!isStreamed) return this.threads;
+    return (this.#streamed ??= new StreamedPrograms({
+      config,
+      readFloats: present(readFloats, "a reader of float32 weights"),
+      threads,
+    }));
   }
 
   async open(start: TrainerStart, { signal }: TrainerCall): Promise<Trainer> {
@@ -288,7 +326,7 @@ class EmbeddedTrainer implements Trainer {
         runOf,
         call.signal,
         (microbatch, outputs) => collect(logprobs, microbatch, outputs),
-        isFloat32 ? this.#trainers.float32Programs() : this.#trainers.threads,
+        this.#trainers.programsFor({ isFloat32 }),
       );
       return { logprobs: inOrderOf(data, logprobs) };
     });
@@ -374,7 +412,7 @@ class EmbeddedTrainer implements Trainer {
     runOf: (microbatch: Microbatch, pack: TrainingPack) => ProgramRun,
     signal: AbortSignal,
     take: (microbatch: Microbatch, outputs: ProgramOutputs, pack: TrainingPack) => void,
-    programs: RunPrograms = this.#trainers.threads,
+    programs: RunPrograms = this.#trainers.programsFor({ isFloat32: false }),
   ): Promise<void> {
     for (const round of rounds) {
       // Computing blocks the thread, so only here can an abort signal arrive.
@@ -401,8 +439,17 @@ class EmbeddedTrainer implements Trainer {
   #gradientRun(microbatch: Microbatch, terms: BatchTerms, adapterFeeds: Record<string, Tensor>): ProgramRun {
     const hasDistinctPlaces = arePlacesDistinct(microbatch);
     const adapter = this.#adapterShape();
+    const { recomputesProducts } = this.#trainers.economy;
+    const { loss } = terms;
     return {
-      program: { kind: "gradient", layout: microbatch.kind, adapter, loss: terms.loss, hasDistinctPlaces },
+      program: {
+        kind: "gradient",
+        layout: microbatch.kind,
+        adapter,
+        loss,
+        hasDistinctPlaces,
+        recomputesProducts,
+      },
       feeds: {
         ...this.#tokenFeeds(microbatch),
         ...(hasDistinctPlaces ? wantedFeeds(microbatch) : {}),

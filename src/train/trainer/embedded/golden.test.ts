@@ -191,11 +191,11 @@ interface Computed {
 
 function trainersOf(
   { microbatchTokens, sharesPrefixes }: Computed,
-  base: Partial<Pick<EmbeddedTrainerOptions, "weights" | "int8">> = {},
+  base: Partial<Pick<EmbeddedTrainerOptions, "readWeights" | "int8">> = {},
 ): EmbeddedTrainers {
   return new EmbeddedTrainers({
     config,
-    weights,
+    readWeights: () => weights,
     ...base,
     lora: { rank: 4, alpha: 8, targets: projectionNames },
     baseModelName: "qwen3",

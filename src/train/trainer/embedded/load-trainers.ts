@@ -25,7 +25,7 @@ export async function loadTrainers(
   const trainers = new EmbeddedTrainers({
     config,
     ...(kernels === null
-      ? { weights: readModelWeights(folder, config, { cacheFolder }) }
+      ? float32Base(folder, config, cacheFolder)
       : int8Base(folder, config, { cacheFolder, kernels })),
     lora: {
       rank: settings.loraRank,
@@ -53,14 +53,26 @@ export async function loadTrainers(
   };
 }
 
+/** Returns the options of a trainer over a base model in float32. */
+function float32Base(
+  folder: string,
+  config: ModelConfig,
+  cacheFolder: string,
+): Pick<EmbeddedTrainerOptions, "readWeights" | "readFloats"> {
+  return {
+    readWeights: () => readModelWeights(folder, config, { cacheFolder }),
+    readFloats: floatReader(folder, config),
+  };
+}
+
 /** Returns the options of a trainer over a base model in 8 bits. */
 export function int8Base(
   folder: string,
   config: ModelConfig,
   options: { readonly cacheFolder: string | null; readonly kernels: IntegerKernels },
-): Pick<EmbeddedTrainerOptions, "weights" | "int8"> {
+): Pick<EmbeddedTrainerOptions, "readWeights" | "int8" | "readFloats"> {
   const { sources, forms } = readInt8TrainingWeights(folder, config, options);
-  return { weights: sources, int8: { forms, readFloats: floatReader(folder, config) } };
+  return { readWeights: () => sources, int8: { forms }, readFloats: floatReader(folder, config) };
 }
 
 /**

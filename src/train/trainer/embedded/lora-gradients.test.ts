@@ -10,15 +10,16 @@ import { searchedOf } from "../../../base/domain/testing/search.ts";
 import { readModelConfig } from "../../../inference/architectures/config/read-config.ts";
 import { loraParameters } from "../../../inference/architectures/parameters.ts";
 import { addTrainingForward } from "../../../inference/architectures/training/forward.ts";
-import { readModelWeights } from "../../../inference/architectures/weights.ts";
+import { floatReader, readModelWeights } from "../../../inference/architectures/weights.ts";
 import { createSession } from "../../../inference/onnx/session.ts";
 import { GraphBuilder } from "../../../lib/graph/builder.ts";
 import { chunkSize } from "../../../lib/graph/delta.ts";
 import { gradient } from "../../../lib/graph/gradient.ts";
-import { float32Data, float32Tensor, int64Tensor } from "../../../lib/graph/tensor.ts";
+import { float32Data, float32Tensor, int64Tensor, type Tensor } from "../../../lib/graph/tensor.ts";
 import { readSafetensorsHeader } from "../../../lib/model-files/safetensors.ts";
 import { readFloats, readIntegers } from "../../../lib/model-files/stored-tensor.ts";
 import { adamWStep, createAdamWState } from "../adamw.ts";
+import { runStreamed } from "./streamed-programs.ts";
 import { recurrenceOf } from "../../../inference/architectures/recurrent/recurrence.ts";
 
 const goldens = "test/fixtures/goldens";
@@ -58,8 +59,13 @@ const targetsOf: Readonly<Record<string, readonly ProjectionName[]>> = {
 
 const names = readdirSync(`${goldens}/lora-gradients`).map((file) => basename(file, ".safetensors"));
 
-for (const name of searchedOf(names, 6)) {
-  test(`${name}: gradients and optimizer steps agree with PyTorch`, async () => {
+const ways = ["whole", "streamed"] as const;
+
+for (const [name, way] of searchedOf(
+  names.flatMap((name) => ways.map((way) => [name, way] as const)),
+  6,
+)) {
+  test(`${name}, ${way}: gradients and optimizer steps agree with PyTorch`, async () => {
     const folder = `${goldens}/models/${name}`;
     const lora = { ...shape, targets: targetsOf[name] ?? projectionNames };
     const config = readModelConfig(folder);
@@ -69,7 +75,7 @@ for (const name of searchedOf(names, 6)) {
     const parameters = loraParameters(config, lora);
     const adapter = new Map(parameters.map(({ name: key }) => [key, golden(`adapter/${key}`)]));
 
-    const builder = new GraphBuilder();
+    const builder = new GraphBuilder({ keepsNothing: way === "streamed" });
     const { logprobs_N, learned } = addTrainingForward(
       builder,
       config,
@@ -89,9 +95,12 @@ for (const name of searchedOf(names, 6)) {
     const graph = builder.build({ logprobs: logprobs_N, ...Object.fromEntries(named) });
     const weights = readModelWeights(folder, config, { cacheFolder: null });
     const session = await createSession(graph, { weights, threads: 1, optimizesProgram: false });
+    const streamOptions = { readFloats: floatReader(folder, config), threads: 1, partBytesMax: 2 ** 16 };
+    const run = async (feeds: Readonly<Record<string, Tensor>>): Promise<Readonly<Record<string, Tensor>>> =>
+      way === "whole" ? await session.run(feeds) : (await runStreamed(graph, [feeds], streamOptions))[0];
     const count = ids.length - 1;
     const compute = () =>
-      session.run({
+      run({
         tokens: int64Tensor([1, ids.length], ids),
         ...(recurrenceOf(config) !== null && { chunks: chunksFor(ids.length) }),
         places: int64Tensor([count], [...Array(count).keys()]),

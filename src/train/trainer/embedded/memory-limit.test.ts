@@ -2,18 +2,21 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { projectionNames } from "../../../base/domain/model.ts";
-import { llama135m } from "../../../../tools/bench/llama-135m.ts";
+import { llama135m, llama135mFile } from "../../../../tools/bench/llama-135m.ts";
+import { parseModelConfig } from "../../../inference/architectures/config/read-config.ts";
 import { float32Bytes, modelParameters } from "../../../inference/architectures/parameters.ts";
 import { trainedBytes, type WeightForms } from "../../../inference/architectures/quantized/weight-forms.ts";
 import { tinyBatch } from "../contract/tiny-model.ts";
 import { tinyTrainers } from "../contract/trainers-under-test.ts";
+import { trainingSettings } from "../settings.ts";
 import { layoutOf } from "../packing/pack-layout.ts";
 import { cutIntoPacks } from "../packing/packs.ts";
 import { ungrouped } from "../packing/prefix-groups.ts";
 import type { TrainingSequence } from "../trainer.ts";
 import type { EmbeddedTrainers } from "./embedded-trainer.ts";
 import type { Microbatch } from "./feeds.ts";
-import { estimateMemory, findLargest } from "./memory-limit.ts";
+import { economies, estimateMemory, findLargest } from "./memory-limit.ts";
+import { sequenceTrainingBytes } from "./sequence-memory.ts";
 import { buildGradientGraph, buildLogprobGraph } from "./training-graphs.ts";
 
 const crossEntropy = { kind: "cross-entropy" } as const;
@@ -65,6 +68,45 @@ test("makes smaller microbatches if memory is short, only for that job", async (
   assert.equal(await packsWithin(Infinity), 1);
   assert.equal(await packsWithin(170e6), 2);
   await assert.rejects(packsWithin(100e6), /^ServiceError: A sequence of 500 tokens would need about/);
+});
+
+test("recomputes products, and then streams weights, if memory is short, only for that job", async () => {
+  const wide = {
+    hidden_size: 2048,
+    intermediate_size: 8192,
+    num_attention_heads: 32,
+    num_key_value_heads: 8,
+  };
+  const file = { ...llama135mFile, ...wide, num_hidden_layers: 4, vocab_size: 1024 };
+  const config = parseModelConfig(file, {}, "a wide shape");
+  const batch = [sequenceOf(1000)];
+  const economyWithin = async (memoryBytes: number): Promise<readonly [object, string | null]> => {
+    const trainers = tinyTrainers({
+      config,
+      dataFolder: "/",
+      lora: { rank: trainingSettings.with().loraRank, alpha: 16, targets: projectionNames },
+      memoryBytes,
+      microbatchTokens: 1000,
+      sequenceLengthMax: 1000,
+      threads: 1,
+      readWeights: () => assert.fail("an estimate reads no weights"),
+      readFloats: () => assert.fail("an estimate reads no weights"),
+    });
+    const warning = await trainers.requireMemory([batch], crossEntropy);
+    const { economy } = trainers;
+    await trainers.requireMemory([[sequenceOf(9)]], crossEntropy);
+    return [economy, warning];
+  };
+  const bytesWithin = (limit: number): number => sequenceTrainingBytes(config, 1000, new Map(), limit);
+  const plain = bytesWithin(Infinity);
+  const recomputed = bytesWithin(plain - 1);
+  const streamed = bytesWithin(recomputed - 1);
+  assert.deepEqual(await economyWithin(1.1 * plain), [economies[0], null]);
+  assert.deepEqual(await economyWithin((plain + recomputed) / 2), [economies[1], null]);
+  const [economy, warning] = await economyWithin((recomputed + streamed) / 2);
+  assert.deepEqual(economy, economies[2]);
+  assert.match(warning ?? "", /exceed the memory limit of [\d.]+ GB\. So each step reads the weights/);
+  await assert.rejects(economyWithin(0.7 * streamed), { code: "unsupported" });
 });
 
 test("a trainer continues after its programs were freed", async () => {

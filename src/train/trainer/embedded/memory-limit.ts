@@ -53,6 +53,21 @@ export interface ProgramUse {
   readonly largest: readonly Round[];
 }
 
+/** How a job saves memory. */
+export interface Economy {
+  /** As in `GradientGraphOptions`. */
+  readonly recomputesProducts: boolean;
+  /** True to read float32 weights from the model's files for each run, and to keep only a few of them at a time. */
+  readonly streamsWeights: boolean;
+}
+
+/** The economies, each slower than the one before it. */
+export const economies: readonly Economy[] = [
+  { recomputesProducts: false, streamsWeights: false },
+  { recomputesProducts: true, streamsWeights: false },
+  { recomputesProducts: true, streamsWeights: true },
+];
+
 /**
  * The round (microbatches in parallel) that needs the most memory, and the whole process's memory while it computes
  * that round.
@@ -74,11 +89,13 @@ export function estimateMemory(
     config,
     adapter,
     int8Forms,
+    streamsWeights = false,
   }: {
     readonly config: ModelConfig;
     readonly adapter: AdapterShape;
     /** Storage forms of the 8-bit base model's weights; absent if training uses float32. */
     readonly int8Forms?: WeightForms | undefined;
+    readonly streamsWeights?: boolean;
   },
   uses: readonly ProgramUse[],
   dataBytes = 0,
@@ -92,11 +109,13 @@ export function estimateMemory(
   const operationCount = sum(
     uses.flatMap(({ graphs, largest: [{ length }] }) => graphs.map(({ nodes }) => length * nodes.length)),
   );
-  const weightBytes =
+  const streamed = streamedSlack * streamedBytes(config);
+  const mappedBytes =
     int8Forms === undefined
       ? float32Bytes(modelParameters(config))
       : // The comparison with float32 comes before the 8-bit weights are read, so the two do not add up.
-        Math.max(trainedBytes(config, int8Forms), streamedSlack * streamedBytes(config));
+        Math.max(trainedBytes(config, int8Forms), streamed);
+  const weightBytes = streamsWeights ? streamed : mappedBytes;
   const bytes =
     processBytes +
     dataBytes +
@@ -159,7 +178,11 @@ export function hasSeveralSequences({ round }: MemoryEstimate): boolean {
  *
  * @throws ServiceError `unsupported` if the estimate exceeds the limit
  */
-export function requireMemoryWithin(limitBytes: number, { bytes, round }: MemoryEstimate): void {
+export function requireMemoryWithin(
+  limitBytes: number,
+  { bytes, round }: MemoryEstimate,
+  { isInt8 = false }: { readonly isInt8?: boolean } = {},
+): void {
   if (bytes <= limitBytes) return;
   const sequences = round.flatMap(({ sequences_S }) => sequences_S);
   const tokenCount = sum(round.map(({ tokenIds_L }) => tokenIds_L.length));
@@ -172,8 +195,17 @@ export function requireMemoryWithin(limitBytes: number, { bytes, round }: Memory
     code: "unsupported",
     message:
       `${what} would need about ${gigabytes(bytes)} GB to train; the limit is ${gigabytes(limitBytes)} GB. ` +
-      `Exclude such sequences with training.sequenceLengthMax, or raise training.memoryBytes.`,
+      `Exclude such sequences with training.sequenceLengthMax, or raise training.memoryBytes.` +
+      (isInt8 ? " A job with base_precision float32 needs less memory, but more time." : ""),
   });
+}
+
+/** Returns a sentence to the creator of a job that streams weights. */
+export function streamedWarning(limitBytes: number): string {
+  return (
+    `With all weights, the job would exceed the memory limit of ${gigabytes(limitBytes)} GB. So each step reads the ` +
+    "weights from the model's files, a few at a time, and takes longer."
+  );
 }
 
 function gigabytes(bytes: number): string {

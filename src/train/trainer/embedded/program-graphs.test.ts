@@ -15,6 +15,7 @@ test("each setting that shapes the loss makes a separate program, and no other s
       kind: "gradient",
       ...shape,
       hasDistinctPlaces: true,
+      recomputesProducts: false,
       loss: policyLossOf({ ...config, ...changes }),
     });
   const keys = policyLossFields.map((field) => {

@@ -52,7 +52,7 @@ const dataFolder = mkdtempSync(join(tmpdir(), "hone-prepare-much-"));
 const { artifacts } = dataFolderAt(dataFolder);
 const trainers = new EmbeddedTrainers({
   config: { ...tinyConfig, contextLength: 512 },
-  weights: weightsInMemory(tinyConfig, tinyWeights),
+  readWeights: () => weightsInMemory(tinyConfig, tinyWeights),
   lora: { ...tinyLora, targets: projectionNames },
   baseModelName: "tiny",
   artifacts,

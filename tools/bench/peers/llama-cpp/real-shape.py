@@ -1,6 +1,7 @@
-"""Writes a GGUF file (F16) with random weights in the shape of a published model, for `tools/bench/peers/llama-cpp.ts`.
+"""Writes a GGUF file with random weights in the shape of a published model, for `tools/bench/peers/llama-cpp.ts`.
 
-Usage: python real-shape.py <shape> <file.gguf>, with a shape of SHAPES. Nothing is downloaded. Needs the package gguf.
+Usage: python real-shape.py <shape> <file.gguf> [F16|Q4_0], with a shape of SHAPES. The default type is F16. Nothing is
+downloaded. Needs the package gguf.
 """
 
 import sys
@@ -11,6 +12,7 @@ import numpy
 # Width, feed-forward width, layers, heads, heads of keys and values, head size, vocabulary; from the published config.json.
 SHAPES = {
     "llama-3.2-1b": ("llama", 2048, 8192, 16, 32, 8, 64, 128_256),
+    "llama-3.1-8b": ("llama", 4096, 14_336, 32, 32, 8, 128, 128_256),
     "qwen3-0.6b": ("qwen3", 1024, 3072, 28, 16, 8, 128, 151_936),
     "qwen3-1.7b": ("qwen3", 2048, 6144, 28, 16, 8, 128, 151_936),
     "lfm2.5-1.2b": ("lfm2", 2048, 8192, 16, 32, 8, 64, 65_536),
@@ -74,7 +76,14 @@ def type_of(name: str, shape: tuple[int, ...]) -> type:
     return numpy.float32 if len(shape) == 1 or is_kernel else numpy.float16
 
 
-def main(name: str, path: str) -> None:
+def q4_0(shape: tuple[int, ...], random: numpy.random.Generator) -> numpy.ndarray:
+    """Returns random Q4_0 blocks: a float16 scale, then 32 codes of 4 bits, whose standard deviation is 4.6."""
+    blocks = random.integers(0, 256, (shape[0], shape[1] // 32, 18), numpy.uint8)
+    blocks[..., :2] = numpy.frombuffer(numpy.float16(shape[1] ** -0.5 / 4.6).tobytes(), numpy.uint8)
+    return blocks.reshape(shape[0], -1)
+
+
+def main(name: str, path: str, matrices: str = "F16") -> None:
     arch, *sizes = SHAPES[name]
     width, inner, layers, heads, kv_heads, head_size, vocabulary = sizes
     writer = gguf.GGUFWriter(path, arch)
@@ -115,17 +124,26 @@ def main(name: str, path: str) -> None:
     writer.add_eos_token_id(257)
     final_norm = "token_embd_norm.weight" if arch == "lfm2" else "output_norm.weight"
     tensors = {"token_embd.weight": (vocabulary, width), final_norm: (width,)}
+    if name == "llama-3.1-8b":
+        tensors["output.weight"] = (vocabulary, width)
     for layer in range(layers):
         tensors |= {f"blk.{layer}.{part}": shape for part, shape in layer_tensors(arch, layer, tuple(sizes)).items()}
     random = numpy.random.default_rng(1)
+    is_q4 = {tensor: matrices == "Q4_0" and type_of(tensor, shape) is numpy.float16 for tensor, shape in tensors.items()}
     for tensor, shape in tensors.items():
         kind = numpy.dtype(type_of(tensor, shape))
-        writer.add_tensor_info(tensor, shape, kind, int(numpy.prod(shape)) * kind.itemsize)
+        if is_q4[tensor]:
+            q4 = gguf.GGMLQuantizationType.Q4_0
+            size = int(numpy.prod(shape)) // 32 * 18
+            writer.add_tensor_info(tensor, (*shape[:-1], shape[-1] // 32 * 18), numpy.dtype(numpy.uint8), size, q4)
+        else:
+            writer.add_tensor_info(tensor, shape, kind, int(numpy.prod(shape)) * kind.itemsize)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_ti_data_to_file()
     for tensor, shape in tensors.items():
-        writer.write_tensor_data(values(tensor, shape, random).astype(type_of(tensor, shape)))
+        made = q4_0(shape, random) if is_q4[tensor] else values(tensor, shape, random).astype(type_of(tensor, shape))
+        writer.write_tensor_data(made)
     writer.close()
 
 
