@@ -1,9 +1,10 @@
 // Set-up before each command: installs dependencies, builds, bundles, and builds the guide. It does only the missing
-// steps and prints them; concurrent commands wait for each other. It is plain JavaScript because it runs before the
+// steps, several at a time, and prints what it does; concurrent commands wait for each other. It is plain JavaScript because it runs before the
 // build.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { takeTurns } from "./take-turns.js";
@@ -48,23 +49,29 @@ function installAndBuild() {
     run("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], { ONNXRUNTIME_NODE_INSTALL: "skip" });
     writeFileSync(installStamp, lockHash());
   }
-  if (!isBuilt()) {
-    say("building (tsc)");
-    run(process.execPath, [join(root, "scripts", "client-api.js")], {});
-    for (const project of [root, join(root, "src", "apps", "dashboard")])
-      run(process.execPath, [join(root, "node_modules", "typescript", "bin", "tsc"), "-p", project], {});
-    writeFileSync(buildStamp, "");
-  }
-  if (!isBundled()) {
-    say("bundling (esbuild)");
-    // The bundle is built last, because its stamp shows that page, client and bundle are all up to date.
-    for (const script of ["page.js", "client.js", "bundle.js"])
-      run(process.execPath, [join(root, "scripts", script)], {});
-  }
-  if (!hasGuide()) {
-    say("building the guide (Eleventy)");
-    run(process.execPath, [join(root, "scripts", "guide", "build.js")], {});
-  }
+  const isStale = !isBuilt();
+  if (!isStale && isBundled() && hasGuide()) return;
+  say("building (tsc, esbuild, Eleventy)");
+  if (isStale) runTogether([script("client-api.js")]);
+  runTogether([
+    ...(isStale ? [compiler(root), compiler(join(root, "src", "apps", "dashboard"))] : []),
+    ...(isStale || !isBundled() ? [script("page.js"), script("client.js")] : []),
+    ...(hasGuide() ? [] : [script("guide/build.js")]),
+  ]);
+  if (isStale) writeFileSync(buildStamp, "");
+  // The bundle is built last, because its stamp shows that page, client and bundle are all up to date.
+  if (!isBundled()) runTogether([script("bundle.js")]);
+}
+
+/** Returns the arguments with which Node.js runs a script of this folder. */
+function script(name) {
+  return [join(root, "scripts", name)];
+}
+
+/** Returns the arguments with which Node.js compiles a project. One core is left for the steps that run meanwhile. */
+function compiler(project) {
+  const checkers = Math.max(1, Math.min(4, availableParallelism() - 1));
+  return [join(root, "node_modules", "typescript", "bin", "tsc"), "-p", project, "--checkers", `${checkers}`];
 }
 
 function lockHash() {
@@ -104,6 +111,11 @@ export function say(what) {
   process.stderr.write(`hone: ${what}\n`);
 }
 
+/** Runs Node.js with each of these lists of arguments at the same time. Throws if one of them fails. */
+function runTogether(steps) {
+  run(process.execPath, [join(root, "scripts", "run-together.js"), JSON.stringify(steps)], {});
+}
+
 function run(command, parameters, environment) {
   const result = spawnSync(command, parameters, {
     cwd: root,
@@ -114,7 +126,7 @@ function run(command, parameters, environment) {
   });
   if (result.status !== 0) {
     const reason = result.error ? `: ${result.error.message}` : "";
-    throw new Error(`${command} ${parameters.join(" ")} failed${reason}`);
+    throw new Error(`${command} ${parameters[0]} failed${reason}`);
   }
 }
 
