@@ -40,6 +40,7 @@ const goldens = "test/fixtures/goldens";
 const names = [
   "llama",
   "llama3-rope",
+  "llama-biases",
   "qwen2",
   "qwen3",
   "mistral-sliding",
@@ -60,6 +61,7 @@ const names = [
   "lfm2",
   "lfm2-biases",
   "qwen3.5",
+  "qwen3.5-biases",
   "qwen3.5-images",
   "gemma4",
   "gemma4-images",

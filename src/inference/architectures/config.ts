@@ -199,6 +199,8 @@ export interface ModelConfig {
   readonly hasValueNorm: boolean;
   readonly hasQueryKeyValueBias: boolean;
   readonly hasOutputBias: boolean;
+  /** True if the projections of dense feed-forward parts have biases. */
+  readonly hasFeedForwardBias: boolean;
   /** Convolution settings; null if no layer has a convolution. */
   readonly convolution: ConvolutionConfig | null;
   /** Delta rule settings; null if no layer has a delta rule. */

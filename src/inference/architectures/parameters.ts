@@ -93,7 +93,7 @@ export function projection(config: ModelConfig, layer: number, name: ProjectionN
   const { kvHeadCount, headSize } = headsOf(config, layer);
   const intermediateSize = intermediateSizeOf(config, layer);
   const layerSize = config.layerEmbedding?.size ?? 0;
-  const { hasQueryKeyValueBias, hasOutputBias, hasAttentionGate } = config;
+  const { hasQueryKeyValueBias, hasOutputBias, hasFeedForwardBias, hasAttentionGate } = config;
   const { valueHeads = 0, valueSize = 0 } = config.delta ?? {};
   const hasBias = hasProjectionBias(config, layer);
   const sized = (inputSize: number, outputSize: number, hasBias: boolean): Projection => ({
@@ -123,9 +123,9 @@ export function projection(config: ModelConfig, layer: number, name: ProjectionN
       return sized(outputWidth(config, layer), width, hasBias);
     case "gate_proj":
     case "up_proj":
-      return sized(width, intermediateSize, false);
+      return sized(width, intermediateSize, hasFeedForwardBias);
     case "down_proj":
-      return sized(intermediateSize, width, false);
+      return sized(intermediateSize, width, hasFeedForwardBias);
     case "per_layer_input_gate":
       return sized(width, layerSize, false);
     case "per_layer_projection":

@@ -46,6 +46,11 @@ export interface FamilyRule {
   readonly readsAttentionBias: boolean;
   readonly hasQueryKeyValueBias: boolean;
   /**
+   * True if the config.json field `mlp_bias` decides whether projections of the feed-forward part have biases; false if
+   * the class has no such biases.
+   */
+  readonly readsFeedForwardBias: boolean;
+  /**
    * The config.json field that names the activation, and the default. Older files may use the field `hidden_act`
    * instead, in any family.
    */
@@ -172,6 +177,7 @@ const plain: FamilyRule = {
   queryKeyNorm: "none",
   readsAttentionBias: true,
   hasQueryKeyValueBias: false,
+  readsFeedForwardBias: false,
   activation: { field: "hidden_act", fallback: "silu" },
   isNormOffset: false,
   normEpsilon: 1e-6,
@@ -231,7 +237,6 @@ const qwen35: FamilyRule = {
   headSize: 256,
   kvHeadCount: 4,
   queryKeyNorm: "each-head",
-  readsAttentionBias: false,
   isNormOffset: true,
   partialRotary: 0.25,
   layerTypes: { full_attention: "full_attention", linear_attention: "delta" },
@@ -248,7 +253,7 @@ const qwen35: FamilyRule = {
 };
 
 export const families: Readonly<Record<Architecture, FamilyRule>> = {
-  LlamaForCausalLM: plain,
+  LlamaForCausalLM: { ...plain, readsFeedForwardBias: true },
   MistralForCausalLM: {
     ...plain,
     modelType: "mistral",
@@ -284,10 +289,16 @@ export const families: Readonly<Record<Architecture, FamilyRule>> = {
     slidingRotary: { field: "rope_local_base_freq", theta: 10_000 },
     readsLogitCap: true,
   },
-  GraniteForCausalLM: { ...plain, modelType: "granite", readsMultipliers: true },
+  GraniteForCausalLM: {
+    ...plain,
+    modelType: "granite",
+    readsFeedForwardBias: true,
+    readsMultipliers: true,
+  },
   SmolLM3ForCausalLM: {
     ...plain,
     modelType: "smollm3",
+    readsFeedForwardBias: true,
     kvHeadCount: 4,
     isTied: true,
     rotaryRule: (reader) => {
@@ -468,6 +479,7 @@ export const families: Readonly<Record<Architecture, FamilyRule>> = {
     headSize: 128,
     kvHeadCount: 8,
     readsAttentionBias: false,
+    readsFeedForwardBias: true,
     activation: { field: "mlp_hidden_act", fallback: "relu2" },
     normEpsilon: 1e-5,
     normEpsilonField: "layer_norm_epsilon",

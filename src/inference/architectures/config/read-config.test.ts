@@ -69,6 +69,21 @@ test("reads Granite's factors: scores are multiplied by one by default", () => {
   assert.equal(parse("llama", { residual_multiplier: 2 }).residualScale, 1, "a field of another family");
 });
 
+test("reads biases where the class has them, and refuses them elsewhere", () => {
+  for (const name of ["llama", "granite", "smollm3", "nemotron-h"]) {
+    assert.equal(parse(name).hasFeedForwardBias, false, name);
+    assert.equal(parse(name, { mlp_bias: true }).hasFeedForwardBias, true, name);
+  }
+  checkRefusal("qwen3", { mlp_bias: true }, "mlp_bias is true: this class has no such biases");
+  const { hasQueryKeyValueBias, hasOutputBias } = parse("qwen3.5", { attention_bias: true });
+  assert.deepEqual([hasQueryKeyValueBias, hasOutputBias], [true, true]);
+  checkRefusal(
+    "nemotron-h",
+    { attention_bias: true },
+    "attention_bias is true: this class has no such biases",
+  );
+});
+
 test("reads the layers of SmolLM3 without rotation, by list or interval, and their sliding windows if any", () => {
   const rotates = (config: ModelConfig): readonly boolean[] =>
     config.layers.map((layer) => layer.kind === "attention" && layer.rotary !== null);
@@ -179,8 +194,6 @@ test("refuses soft capping of logits in families that have none", () =>
   checkRefusal("llama", { final_logit_softcapping: 30 }, "final_logit_softcapping is 30"));
 test("refuses bidirectional attention", () =>
   checkRefusal("gemma3", { use_bidirectional_attention: true }, "use_bidirectional_attention is true"));
-test("refuses biases of the feed-forward part", () =>
-  checkRefusal("llama", { mlp_bias: true }, "mlp_bias is true"));
 test("refuses quantized weights", () =>
   checkRefusal(
     "llama",
@@ -267,7 +280,12 @@ for (const type of ["ntk", "dynamic"]) {
 }
 
 test("names every fault in one error", () =>
-  checkRefusal("llama", { mlp_bias: true, hidden_act: "gelu" }, "mlp_bias", "hidden_act"));
+  checkRefusal(
+    "llama",
+    { attention_chunk_size: 8, hidden_act: "gelu" },
+    "attention_chunk_size",
+    "hidden_act",
+  ));
 
 test("reports a missing model configuration", () => {
   assert.throws(

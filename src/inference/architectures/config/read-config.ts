@@ -107,6 +107,7 @@ function parse({
     hasQueryKeyValueBias: family.hasQueryKeyValueBias || hasBias,
     // GGUF files may have biases for queries, keys and values, but none for the attention's output.
     hasOutputBias: hasBias && reader.flag("attention_out_bias", true),
+    hasFeedForwardBias: family.readsFeedForwardBias && reader.flag("mlp_bias", false),
     convolution: has("convolution", "delta", "mamba") ? (family.convolution?.(reader) ?? null) : null,
     delta: has("delta") ? (family.delta?.(reader) ?? null) : null,
     mamba: has("mamba") ? (family.mamba?.(reader) ?? null) : null,
@@ -171,7 +172,8 @@ function refuseUnsupportedOptions(reader: ConfigReader, family: FamilyRule): voi
     [],
     "compressed weights are not read; use the original in float32, float16 or bfloat16",
   );
-  unless("mlp_bias", [false], "biases in the feed-forward part are not computed; use a model without");
+  if (!family.readsFeedForwardBias)
+    unless("mlp_bias", [false], "this class has no such biases; remove the field");
   // "vision" is harmless: it lets only the tokens of images attend to later tokens, and Hone computes only text.
   unless(
     "use_bidirectional_attention",

@@ -705,6 +705,13 @@ const readsAttentionBias: ReadonlySet<string> = new Set([
   "Olmo3ForCausalLM",
 ]);
 
+/** Model classes whose feed-forward part has biases in some files. */
+const readsFeedForwardBias: ReadonlySet<string> = new Set([
+  "LlamaForCausalLM",
+  "GraniteForCausalLM",
+  "NemotronHForCausalLM",
+]);
+
 /**
  * Returns the equivalent of the model's config.json.
  *
@@ -823,10 +830,15 @@ function biasFields(
   tensors: GgufFile["tensors"],
   { architecture }: GgufArchitecture,
 ): Readonly<Record<string, boolean>> {
-  if (!readsAttentionBias.has(architecture)) return {};
+  const hasFeedForwardBias =
+    readsFeedForwardBias.has(architecture) &&
+    [...tensors.keys()].some((name) => name.endsWith(".ffn_up.bias"));
+  const ofFeedForward: Readonly<Record<string, boolean>> = hasFeedForwardBias ? { mlp_bias: true } : {};
+  if (!readsAttentionBias.has(architecture)) return ofFeedForward;
   const hasBias = tensors.has("blk.0.attn_q.bias");
-  if (!hasBias || tensors.has("blk.0.attn_output.bias")) return { attention_bias: hasBias };
-  return { attention_bias: true, attention_out_bias: false };
+  const hasPart = hasBias && !tensors.has("blk.0.attn_output.bias");
+  const ofOutput: Readonly<Record<string, boolean>> = hasPart ? { attention_out_bias: false } : {};
+  return { attention_bias: hasBias, ...ofOutput, ...ofFeedForward };
 }
 
 /**
