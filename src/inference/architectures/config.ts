@@ -166,6 +166,8 @@ export interface ConvolutionConfig {
 
 export interface ModelConfig {
   readonly architecture: Architecture;
+  /** True if the model is the text part of a multimodal model, whose modules have other names in adapters. */
+  readonly isTextPart: boolean;
   readonly vocabularySize: number;
   readonly width: number;
   readonly intermediateSize: number;

@@ -441,3 +441,24 @@ test("leaves out untrained modules of a multimodal model's other parts, and refu
     message: /changes model\.visual\.blocks\.0\.attn\.proj\.lora_B\.weight, but only the language model/,
   });
 });
+
+test("writes an adapter of a multimodal model with the names of its class, and adapts only the text part", () => {
+  const given = "test/fixtures/goldens/images-adapter";
+  const folder = join(scratch, "written-images");
+  const adapter = readLoraAdapter(given, multimodal);
+  writeLoraAdapter(folder, adapter, { config: multimodal, baseModelName: "base" });
+  const namesIn = (of: string): readonly string[] =>
+    [...readSafetensorsHeader(join(of, "adapter_model.safetensors")).tensors.keys()].toSorted();
+  const matrices = namesIn(folder);
+  assert.deepEqual(matrices, namesIn(given));
+  assert.deepEqual(readLoraAdapter(folder, multimodal), adapter);
+  const settings = JSON.parse(readFileSync(join(folder, "adapter_config.json"), "utf8")) as {
+    readonly target_modules: string;
+  };
+  // PEFT adapts the modules whose whole path matches.
+  const isTarget = new RegExp(`^(?:${settings.target_modules})$`);
+  const modules = matrices.map((name) => name.replace(/^base_model\.model\.|\.lora_[AB]\.weight$/g, ""));
+  assert.ok(modules.every((path) => isTarget.test(path)));
+  assert.ok(!isTarget.test("model.visual.blocks.0.mlp.up_proj"));
+  assert.ok(!isTarget.test("model.language_model.layers.0.mlp.gate_proj"));
+});

@@ -21,7 +21,7 @@ import {
   type StackedAdapter,
   type UnfusedAdapter,
 } from "./stacked-adapter.ts";
-import { isOfMultimodal, matricesOfTextPart } from "./config/text-part.ts";
+import { isOfMultimodal, matricesOfTextPart, nameInMultimodal, textPartPattern } from "./config/text-part.ts";
 import { storedProjections, type StoredProjection } from "./stored-projections.ts";
 import { readSafetensorsHeader } from "../../lib/model-files/safetensors.ts";
 import { readFloats, rowsOf, type StoredTensor } from "../../lib/model-files/stored-tensor.ts";
@@ -208,7 +208,8 @@ export function writeLoraAdapter(folder: string, adapter: LoraAdapter, options: 
   const { config } = options;
   mkdirSync(folder, { recursive: true });
   const stacked = stackedAdapter(config, adapter);
-  const tensors = stacked.tensors.map((tensor) => ({ ...tensor, name: namePrefix + tensor.name }));
+  const ownName = config.isTextPart ? nameInMultimodal : (name: string): string => name;
+  const tensors = stacked.tensors.map((tensor) => ({ ...tensor, name: namePrefix + ownName(tensor.name) }));
   writeSafetensors(join(folder, "adapter_model.safetensors"), tensors, { type: "F32" });
   const file = join(folder, "adapter_config.json");
   const isStabilised = adapter.scale !== adapter.alpha / adapter.rank;
@@ -306,9 +307,9 @@ function readMatrices(folder: string): ReadonlyMap<string, StoredTensor> {
 
 function adapterConfig(
   { rank, alpha, moduleNames, unfused }: StackedAdapter,
-  options: Omit<WriteLoraOptions, "config"> & { readonly isStabilised: boolean },
+  options: WriteLoraOptions & { readonly isStabilised: boolean },
 ): JsonObject {
-  const { baseModelName, baseWeights, isStabilised } = options;
+  const { config, baseModelName, baseWeights, isStabilised } = options;
   return {
     alpha_pattern: {},
     auto_mapping: null,
@@ -327,7 +328,7 @@ function adapterConfig(
     r: rank,
     rank_pattern: {},
     revision: null,
-    target_modules: moduleNames,
+    target_modules: config.isTextPart ? textPartPattern(moduleNames) : moduleNames,
     task_type: "CAUSAL_LM",
     use_dora: false,
     use_rslora: isStabilised,

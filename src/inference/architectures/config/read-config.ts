@@ -24,6 +24,7 @@ export function readModelConfig(folder: string): ModelConfig {
     reader: new ConfigReader(config, names.file, { nameOf: names.key }),
     consequence,
     generation,
+    isTextPart: false,
   });
 }
 
@@ -43,17 +44,19 @@ export function parseModelConfig(whole: JsonObject, generation: JsonObject, orig
     const cure = "Transformers bounds the logits of Gemma3ForCausalLM only; use a model of that class";
     reader.refuse("final_logit_softcapping", cure);
   }
-  return parse({ reader, consequence, generation });
+  return parse({ reader, consequence, generation, isTextPart: config !== whole });
 }
 
 function parse({
   reader,
   consequence,
   generation,
+  isTextPart,
 }: {
   readonly reader: ConfigReader;
   readonly consequence: string;
   readonly generation: JsonObject;
+  readonly isTextPart: boolean;
 }): ModelConfig {
   const architecture = readArchitecture(reader);
   if (architecture === null) throw reader.error(consequence);
@@ -88,6 +91,7 @@ function parse({
     layers.some(({ kind }) => kinds.includes(kind));
   const result: ModelConfig = {
     architecture,
+    isTextPart,
     vocabularySize: reader.count("vocab_size", usualSizes?.vocabulary),
     width,
     intermediateSize: family.intermediateSize(reader),

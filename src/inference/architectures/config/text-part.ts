@@ -10,6 +10,19 @@ export function nameInTextModel(name: string): string {
   return name.replace(component, "");
 }
 
+/** Returns the name that a module or matrix of the text model has in a multimodal model. */
+export function nameInMultimodal(name: string): string {
+  return name.replace(/^model\./, `model.${component}`);
+}
+
+/**
+ * Returns a regular expression for `target_modules` that matches the named modules of the text part. A list of names
+ * would also match modules of the parts for images and sound.
+ */
+export function textPartPattern(moduleNames: readonly string[]): string {
+  return `.*\\.language_model\\..*\\.(${moduleNames.join("|")})`;
+}
+
 /** True if the names of an adapter's matrices show that it belongs to a multimodal model. */
 export function isOfMultimodal(matrices: ReadonlyMap<string, StoredTensor>): boolean {
   return [...matrices.keys()].some((name) => name.includes(component));

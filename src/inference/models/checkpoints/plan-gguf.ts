@@ -77,12 +77,13 @@ function usualTypeOf(tensors: ReadonlyMap<string, StoredTensor>): ChosenType {
 function requireSameModel(baseFolder: string, { readBack, tensors }: WrittenModel): void {
   const own = readModelConfig(baseFolder);
   const read = parseModelConfig(readBack, { eos_token_id: own.endOfTextIds }, "the exported file");
-  // Two settings are not compared. Rotary factors are values of tensors, which are not written yet. The model class may
-  // differ, because the classes of Mistral's and Llama's models compute the same.
+  // Rotary factors are not compared: they are values of tensors, which are not written yet. The class may differ, because
+  // Mistral's and Llama's compute the same. A GGUF file has only the text part of a multimodal model.
   const hasFactors = tensors.some(({ sources }) => sources === null);
   const differing = (Object.keys(own) as (keyof typeof own)[]).filter(
     (field) =>
       field !== "architecture" &&
+      field !== "isTextPart" &&
       !(hasFactors && field === "rotaries") &&
       !isDeepStrictEqual(own[field], read[field]),
   );
