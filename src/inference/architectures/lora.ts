@@ -3,7 +3,7 @@
 import { orderedProjections, projectionNames, type ProjectionName } from "../../base/domain/model.ts";
 import { seededRandom } from "../../base/domain/random.ts";
 import type { Shape } from "../../lib/graph/dimension.ts";
-import type { ModelConfig } from "./config.ts";
+import type { Architecture, ModelConfig } from "./config.ts";
 import { hasProjection, loraNames, loraProjections } from "./parameters.ts";
 
 export interface LoraAdapter {
@@ -23,14 +23,18 @@ export interface LoraAdapter {
   readonly matrices: ReadonlyMap<string, Float32Array>;
 }
 
-/**
- * Returns the projections that training adapts unless a model names others: all, except one that PEFT refuses to adapt
- * in Nemotron-H.
- */
+/** Projections that training does not adapt by default, because PEFT could not apply the exported adapters. */
+const projectionsWithoutPeft: Readonly<Partial<Record<Architecture, readonly ProjectionName[]>>> = {
+  // PEFT refuses this projection.
+  NemotronHForCausalLM: ["out_proj"],
+  // PEFT takes these names of dense layers for those of the experts.
+  Qwen3MoeForCausalLM: ["gate_proj", "up_proj", "down_proj"],
+};
+
+/** Returns the projections that training adapts unless a model names others. */
 export function usualTargets({ architecture }: Pick<ModelConfig, "architecture">): readonly ProjectionName[] {
-  return architecture === "NemotronHForCausalLM"
-    ? projectionNames.filter((name) => name !== "out_proj")
-    : projectionNames;
+  const excluded = projectionsWithoutPeft[architecture] ?? [];
+  return projectionNames.filter((name) => !excluded.includes(name));
 }
 
 export interface LoraOptions {

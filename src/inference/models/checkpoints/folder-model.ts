@@ -22,6 +22,7 @@ import { isSentencePiece } from "../../../lib/model-files/gguf/writing/written-s
 import { addedTokensOf } from "../../../lib/model-files/gguf/writing/written-tokenizer.ts";
 import { readStoredTensors } from "../../../lib/model-files/weight-files.ts";
 import { readModelConfig } from "../../architectures/config/read-config.ts";
+import { joinExperts } from "../../architectures/experts/join-experts.ts";
 import { readConfigFiles } from "../../architectures/config/served-config.ts";
 import { storedParameters } from "../../architectures/stored-projections.ts";
 
@@ -41,6 +42,8 @@ export function readFolderModel(folder: string): FolderModel {
   const tokenizerConfig = withTemplates(folder, readJson(join(folder, "tokenizer_config.json")));
   const all = readStoredTensors(folder);
   const used = new Set(storedParameters(modelConfig, all).map(({ name }) => name));
+  // The decoder's stacks of experts have other names than the tensors in the files from which they are joined.
+  const joined = joinExperts(all, modelConfig);
   const described = {
     className: modelConfig.architecture,
     // Safe cast: an object that was parsed from JSON.
@@ -52,7 +55,7 @@ export function readFolderModel(folder: string): FolderModel {
     ...described,
     generation,
     preTokenizer: preTokenizerOf(described),
-    tensors: new Map([...all].filter(([name]) => used.has(name))),
+    tensors: new Map([...all].filter(([name]) => used.has(name) || !joined.has(name))),
   };
 }
 

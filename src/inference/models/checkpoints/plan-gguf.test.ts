@@ -7,6 +7,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { present } from "../../../base/domain/assert.ts";
+import { readModelConfig } from "../../architectures/config/read-config.ts";
+import { readModelWeights } from "../../architectures/weights.ts";
+import { readSafetensorsHeader } from "../../../lib/model-files/safetensors.ts";
+import { readFloats } from "../../../lib/model-files/stored-tensor.ts";
+import { writeSafetensors } from "../../../lib/model-files/write-safetensors.ts";
 import { searchedOf } from "../../../base/domain/testing/search.ts";
 import { readGguf } from "../../../lib/model-files/gguf/gguf-file.ts";
 import { ensureGgufFolder } from "../../../lib/model-files/gguf/gguf-model.ts";
@@ -123,6 +128,36 @@ function tensorsIn(bytes: Buffer) {
     ]),
   );
 }
+
+test("writes a mixture of experts, and biases of the feed-forward part, as its readers expect them", async () => {
+  const sums = join(scratch, "experts");
+  cpSync(folderOf("qwen3-moe-sums"), sums, { recursive: true });
+  const config = JSON.parse(readFileSync(join(sums, "config.json"), "utf8")) as object;
+  // Only the second layer of this model has experts; in llama.cpp, all layers have them.
+  writeFileSync(
+    join(sums, "config.json"),
+    JSON.stringify({ ...config, num_hidden_layers: 1, decoder_sparse_step: 1, norm_topk_prob: true }),
+  );
+  const weights = join(sums, "model.safetensors");
+  const kept = [...readSafetensorsHeader(weights).tensors].flatMap(([name, tensor]) => {
+    const own = name.replace(".layers.1.", ".layers.0.");
+    return name.includes(".layers.0.") ? [] : [{ name: own, shape: tensor.shape, data: readFloats(tensor) }];
+  });
+  writeSafetensors(weights, kept, { type: "F32" });
+  for (const baseFolder of [sums, folderOf("llama-biases")]) {
+    const file = join(scratch, "written.gguf");
+    writeFileSync(file, await modelFile({ baseFolder, chosenType: "F32" }));
+    const served = ensureGgufFolder(file, mkdtempSync(join(scratch, "served-")));
+    const [read, own] = [served, baseFolder].map(readModelConfig);
+    assert.deepEqual({ ...read, endOfTextIds: [] }, { ...own, endOfTextIds: [] });
+    const options = { cacheFolder: null };
+    const [copied, given] = [
+      readModelWeights(served, read, options),
+      readModelWeights(baseFolder, own, options),
+    ];
+    assert.deepEqual([...copied.keys()].toSorted(), [...given.keys()].toSorted());
+  }
+});
 
 test("refuses a model class, and a setting that files do not express, by name", async () => {
   await assert.rejects(exported({ baseFolder: join(goldens, "gemma4") }), {

@@ -82,7 +82,8 @@ function commonKeys(fields: ConfigFields, architecture: string): Keys {
       num_key_value_heads: "uint32",
     }),
     ...rotaryKeys(fields),
-    ...fromFields(fields, architecture, {
+    // Newer files name the field `num_local_experts`.
+    ...fromFields({ num_experts: fields["num_local_experts"], ...fields }, architecture, {
       rms_norm_eps: "float32",
       num_experts: "uint32",
       num_experts_per_tok: "uint32",
