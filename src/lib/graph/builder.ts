@@ -422,7 +422,7 @@ export class GraphBuilder {
 
   /**
    * Returns the natural-log probabilities of one id per row under the logits x · weightᵀ, and the entropies of these
-   * distributions. Only a block of rows is in memory at a time. Entropies have no gradient.
+   * distributions. Only the logits of a block of the vocabulary are in memory at a time. Entropies have no gradient.
    *
    * @param x [N, D]; weight [V, D]; ids int64 [N]
    */

@@ -9,18 +9,10 @@ import type { Node } from "../graph.ts";
 export const queriesPerBlock = 64;
 
 /**
- * Number of logits in a block of rows over the vocabulary: 32 MiB, the size up to which the C library reuses memory
- * instead of returning it to the system.
+ * Number of tokens of the vocabulary in a block of logits. The block's weights and the logits of some hundred rows stay
+ * in the processor's caches.
  */
-const logitsPerBlock = 2 ** 23;
-
-/**
- * Returns the number of rows per block of logits. Large vocabularies get fewer rows, to save memory, but enough rows
- * that each block's pass over the weights costs little.
- */
-export function rowsPerBlock(vocabularySize: number): number {
-  return Math.min(256, Math.max(64, 16 * Math.floor(logitsPerBlock / vocabularySize / 16)));
-}
+export const tokensPerBlock = 4096;
 
 const floatBytes = 4;
 
@@ -55,12 +47,13 @@ export function blockBytes(
       return floatBytes * ((pairCount + padding) * width + copies);
     }
     case "linearLogprob": {
-      const [vocabularySize = 0] = second ?? [];
-      return floatBytes * Math.min(first?.[0] ?? 0, rowsPerBlock(vocabularySize)) * vocabularySize * 2;
+      // Counts two tensors of logits, and the weights of a block.
+      const [vocabularySize, width] = second;
+      return floatBytes * Math.min(vocabularySize, tokensPerBlock) * (2 * first[0] + width);
     }
     case "int8LinearLogprob": {
       // Counts the logits, and the intermediates of rounding the probabilities for the gradient.
-      return floatBytes * Math.min(first[0], rowsPerBlock(second[1])) * second[1] * 4;
+      return floatBytes * first[0] * Math.min(second[1], tokensPerBlock) * 4;
     }
     default:
       return 0;

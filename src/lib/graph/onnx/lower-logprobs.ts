@@ -1,24 +1,32 @@
 /**
- * Lowers log-probabilities over a vocabulary to a loop over blocks of rows in the model, so that the logits of all
- * rows are never in memory together. The computation of logits, in float32 or integers, is a parameter.
+ * Lowers log-probabilities over a vocabulary to a loop over blocks of the vocabulary in the model, so that the logits
+ * of all tokens are never in memory together. The computation of logits, in float32 or integers, is a parameter.
  */
-import { rowsPerBlock } from "./block-sizes.ts";
+import { tokensPerBlock } from "./block-sizes.ts";
 import type { DataType } from "../graph.ts";
 import { codeProduct, integerProduct, ofCodes, rowCodes, signedNumbers } from "./integer-codes.ts";
 import type { WeightCodes } from "./integer-codes.ts";
 import { CONTRIB_DOMAIN, type OnnxModelWriter } from "./onnx-model.ts";
 
-/** Returns the current block's rows of a tensor that has as many rows as x. */
-type RowsOf = (of: string) => string;
+/** Start and end of a block of the vocabulary: int64 [1] each. The end may be after the vocabulary's. */
+interface Block {
+  readonly start: string;
+  readonly end: string;
+}
 
-/** The computation of a block's logits x · Wᵀ, and the parts of W that the gradients of the logits need. */
+/** The computation of logits x · Wᵀ [N, V], and the parts of W that the gradients of the logits need. */
 export interface Scores {
   readonly vocabularySize: number;
-  /** Returns the block's rows of x [M, D], rounded if the product rounds them, and their logits [M, V]. */
-  readonly of: (rows: RowsOf) => { readonly x: string; readonly scores: string };
-  /** Returns the mean [M, D] of W's rows, weighted by probabilities [M, V]. */
-  readonly mean: (probabilities: string) => string;
-  /** Returns the rows [M, D] of W at ids [M]. */
+  /** The rows of x [N, D], rounded if the product rounds them. */
+  readonly x: string;
+  /** Returns the logits [N, C] of a block of C tokens of the vocabulary. */
+  readonly of: (block: Block) => string;
+  /**
+   * Returns the sum [N, D] of the block's rows of W, weighted by probabilities [N, C] and then by a factor [N, 1] for
+   * each row of the result.
+   */
+  readonly sum: (block: Block, weights: Readonly<Record<"probabilities" | "factor", string>>) => string;
+  /** Returns the rows [N, D] of W at ids [N]. */
   readonly weightsAt: (ids: string) => string;
 }
 
@@ -34,16 +42,13 @@ export function floatScores(
   vocabularySize: number,
 ): Scores {
   const attributes = { transA: 0, transB: 1, alpha: { float: 1 } };
+  const rowsOf = (block: Block): string => slice(model, weight, block, 0);
   return {
     vocabularySize,
-    of: (rows) => {
-      const own = rows(x);
-      return {
-        x: own,
-        scores: model.node("FusedMatMul", [own, weight], { domain: CONTRIB_DOMAIN, attributes }),
-      };
-    },
-    mean: (probabilities) => model.node("MatMul", [probabilities, weight]),
+    x,
+    of: (block) => model.node("FusedMatMul", [x, rowsOf(block)], { domain: CONTRIB_DOMAIN, attributes }),
+    sum: (block, { probabilities, factor }) =>
+      model.node("Mul", [model.node("MatMul", [probabilities, rowsOf(block)]), factor]),
     weightsAt: (ids) => model.node("Gather", [weight, ids]),
   };
 }
@@ -71,16 +76,15 @@ export function int8Scores(
   const { codes, size } = rowCodes(model, x);
   return {
     vocabularySize,
-    of: (rowsOf) => {
-      const [ownCodes, ownSize] = [rowsOf(codes), rowsOf(size)];
-      const scores = model.node("Mul", [
-        codeProduct(model, ownCodes, { name: columns, dtype }, scales),
-        ownSize,
-      ]);
-      return { x: model.node("Mul", [ofCodes(model, ownCodes), ownSize]), scores };
+    x: model.node("Mul", [ofCodes(model, codes), size]),
+    of: (block) => {
+      const own = { name: slice(model, columns, block, 1), dtype };
+      return model.node("Mul", [codeProduct(model, codes, own, slice(model, scales, block, 0)), size]);
     },
-    mean: (probabilities) =>
-      int16Product(model, model.node("Mul", [probabilities, scales]), { name: rows, dtype }),
+    sum: (block, { probabilities, factor }) => {
+      const values = model.node("Mul", [probabilities, slice(model, scales, block, 0)]);
+      return int16Product(model, { values, factor }, { name: slice(model, rows, block, 0), dtype });
+    },
     weightsAt: (ids) => {
       const floats = signedNumbers(model, { name: model.node("Gather", [rows, ids]), dtype });
       const ownScales = model.node("Gather", [scales, ids]);
@@ -90,11 +94,19 @@ export function int8Scores(
   };
 }
 
+function slice(model: OnnxModelWriter, from: string, { start, end }: Block, axis: number): string {
+  return model.node("Slice", [from, start, end, model.constant("int64", [1], [axis])]);
+}
+
 /**
- * Multiplies non-negative rows [M, V] by weights [V, D] in 8-bit codes; the result is [M, D]. Each row is rounded to
- * 65,025 steps up to its largest number.
+ * Multiplies non-negative values [M, C] by weights [C, D] in 8-bit codes, and each row of the result by a factor; the
+ * result is [M, D]. Each row is rounded to 65,025 steps up to its largest number.
  */
-function int16Product(model: OnnxModelWriter, values: string, weights: WeightCodes): string {
+function int16Product(
+  model: OnnxModelWriter,
+  { values, factor }: Readonly<Record<"values" | "factor", string>>,
+  weights: WeightCodes,
+): string {
   const last = model.constant("int64", [1], [-1]);
   const flat = model.constant("int64", [1], [-1]);
   const levels = model.constant("float32", [], [255]);
@@ -116,58 +128,78 @@ function int16Product(model: OnnxModelWriter, values: string, weights: WeightCod
     integerProduct(model, { codes, step, zero: model.constant("uint8", [], [zero]) }, weights, one);
   const whole = product(coarse, one, 0);
   const added = product(fine, model.constant("float32", [], [1 / 255]), 128);
-  return model.node("Mul", [model.node("Add", [whole, added]), column]);
+  return model.node("Mul", [model.node("Add", [whole, added]), model.node("Mul", [column, factor])]);
 }
 
 /**
- * Adds the log-probabilities of ids under logits.
+ * Adds the log-probabilities of ids under logits. For each block of the vocabulary, computes the logarithm of the sum
+ * of its exponentials, and combines it with those of earlier blocks.
  *
- * @param operands x [N, D], ids int64 [N]
+ * @param operands ids int64 [N]
  * @param wanted the optional results to compute
  * @returns names of the log-probabilities [N], the entropies [N] and the slopes [N, D] (gradients with respect to x);
  * "" for those not wanted
  */
 export function linearLogprob(
   model: OnnxModelWriter,
-  { x, ids, scores: made }: { readonly x: string; readonly ids: string; readonly scores: Scores },
+  { ids, scores: made }: { readonly ids: string; readonly scores: Scores },
   wanted: { readonly entropy: boolean; readonly slopes: boolean },
 ): readonly string[] {
   const int = (...values: readonly number[]): string => model.constant("int64", [values.length], values);
   const [zero, last] = [int(0), int(-1)];
-  const length = model.node("Shape", [ids]);
-  const rowCount = rowsPerBlock(made.vocabularySize);
-  const size = int(rowCount);
-  const count = model.node("Div", [model.node("Add", [length, int(rowCount - 1)]), size]);
-  const none = { name: model.constant("float32", [0], []), dtype: "float32" as const };
-  const noRows = { name: model.node("Slice", [x, zero, zero, zero]), dtype: "float32" as const };
-  const initial = [none, ...(wanted.entropy ? [none] : []), ...(wanted.slopes ? [noRows] : [])];
-  const results = model.loop(model.node("Squeeze", [count]), initial, (iteration, state) => {
-    const start = model.node("Mul", [model.node("Unsqueeze", [iteration, zero]), size]);
-    const end = model.node("Add", [start, size]);
-    const rows = (from: string): string => model.node("Slice", [from, start, end, zero]);
-    const reduced = (operation: string, of: string): string =>
-      model.node(operation, [of, last], { attributes: { keepdims: 0 } });
-    const { x: ownRows, scores } = made.of(rows);
-    const probabilities = model.node("Softmax", [scores], { attributes: { axis: -1 } });
-    // Logarithm of the softmax's divisor. Derived from the largest logit, where the result is most exact.
-    const largest = model.node("Log", [reduced("ReduceMax", probabilities)]);
-    const total = model.node("Sub", [reduced("ReduceMax", scores), largest]);
-    const blockIds = rows(ids);
-    const column = model.node("Unsqueeze", [blockIds, last]);
-    const picked = model.node("GatherElements", [scores, column], { attributes: { axis: -1 } });
-    const parts = [model.node("Sub", [model.node("Squeeze", [picked, last]), total])];
-    const mean = wanted.slopes ? made.mean(probabilities) : "";
-    if (wanted.entropy) {
-      // The mean of the logits equals the logit of the mean row of weights, which is computed for the slopes anyway.
-      const weighted = wanted.slopes ? [mean, ownRows] : [probabilities, scores];
-      parts.push(model.node("Sub", [total, reduced("ReduceSum", model.node("Mul", weighted))]));
-    }
-    if (wanted.slopes) parts.push(model.node("Sub", [made.weightsAt(blockIds), mean]));
-    return parts.map((part, index) =>
-      model.node("Concat", [state[index] ?? "", part], { attributes: { axis: 0 } }),
-    );
-  });
-  const [logprobs = "", ...others] = results;
-  const entropies = wanted.entropy ? (others.shift() ?? "") : "";
-  return [logprobs, entropies, others[0] ?? ""];
+  const size = int(tokensPerBlock);
+  const count = model.constant("int64", [], [Math.ceil(made.vocabularySize / tokensPerBlock)]);
+  const reduced = (operation: string, of: string): string =>
+    model.node(operation, [of, last], { attributes: { keepdims: 1 } });
+  const column = model.node("Unsqueeze", [ids, last]);
+  const filled = (value: number, like: string): { name: string; dtype: "float32" } => {
+    const name = model.node("Expand", [model.constant("float32", [], [value]), model.node("Shape", [like])]);
+    return { name, dtype: "float32" };
+  };
+  // Below any logit, but finite.
+  const nothing = filled(-1e30, column);
+  const none = filled(0, column);
+  const noSum = wanted.slopes ? [filled(0, made.x)] : wanted.entropy ? [none] : [];
+  const results = model.loop(
+    count,
+    [nothing, none, ...noSum],
+    (iteration, [total = "", picked = "", sum]) => {
+      const start = model.node("Mul", [model.node("Unsqueeze", [iteration, zero]), size]);
+      const block = { start, end: model.node("Add", [start, size]) };
+      const scores = made.of(block);
+      const probabilities = model.node("Softmax", [scores], { attributes: { axis: -1 } });
+      // Logarithm of the softmax's divisor. Derived from the largest logit, where the result is most exact.
+      const largest = reduced("ReduceMax", probabilities);
+      const own = model.node("Sub", [reduced("ReduceMax", scores), model.node("Log", [largest])]);
+      const both = logarithmOfSum(model, total, own);
+      const inBlock = model.node("Sub", [column, start]);
+      const lastId = model.node("Sub", [model.node("Shape", [scores], { attributes: { start: 1 } }), int(1)]);
+      // An id outside the block reads any logit, which is not used.
+      const inside = model.node("Max", [model.node("Min", [inBlock, lastId]), zero]);
+      const found = model.node("GatherElements", [scores, inside], { attributes: { axis: -1 } });
+      const next = [both, model.node("Where", [model.node("Equal", [inBlock, inside]), found, picked])];
+      if (sum === undefined) return next;
+      const [before, factor] = [total, own].map((part) =>
+        model.node("Exp", [model.node("Sub", [part, both])]),
+      );
+      const added = wanted.slopes
+        ? made.sum(block, { probabilities, factor })
+        : model.node("Mul", [reduced("ReduceSum", model.node("Mul", [probabilities, scores])), factor]);
+      return [...next, model.node("Add", [model.node("Mul", [sum, before]), added])];
+    },
+  );
+  const [total = "", picked = "", mean = ""] = results;
+  const flat = (name: string): string => model.node("Squeeze", [name, last]);
+  const logprobs = flat(model.node("Sub", [picked, total]));
+  // The mean of the logits equals the logit of the mean row of weights, which is computed for the slopes anyway.
+  const meanLogit = wanted.slopes ? reduced("ReduceSum", model.node("Mul", [mean, made.x])) : mean;
+  const entropies = wanted.entropy ? flat(model.node("Sub", [total, meanLogit])) : "";
+  return [logprobs, entropies, wanted.slopes ? model.node("Sub", [made.weightsAt(ids), mean]) : ""];
+}
+
+/** Returns log(exp(a) + exp(b)). */
+function logarithmOfSum(model: OnnxModelWriter, a: string, b: string): string {
+  const largest = model.node("Max", [a, b]);
+  const [first, second] = [a, b].map((part) => model.node("Exp", [model.node("Sub", [part, largest])]));
+  return model.node("Add", [largest, model.node("Log", [model.node("Add", [first, second])])]);
 }

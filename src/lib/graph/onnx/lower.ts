@@ -279,12 +279,12 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
   },
   linearLogprob: ({ inputs }, [x = "", weight = "", ids = ""], lowering) => {
     const vocabularySize = Number(inputs[1].shape[0]);
-    emitLogprobs({ x, ids, scores: floatScores(lowering.model, x, weight, vocabularySize) }, lowering);
+    emitLogprobs({ ids, scores: floatScores(lowering.model, x, weight, vocabularySize) }, lowering);
   },
   int8LinearLogprob: ({ inputs }, [x = "", columns = "", scales = "", rows = "", ids = ""], lowering) => {
     const { dtype, shape } = inputs[1];
     const weight = { columns, scales, rows, dtype, vocabularySize: Number(shape[1]) };
-    emitLogprobs({ x, ids, scores: int8Scores(lowering.model, x, weight) }, lowering);
+    emitLogprobs({ ids, scores: int8Scores(lowering.model, x, weight) }, lowering);
   },
   rmsNorm: ({ attributes: { epsilon } }, operands, { model, results: [result, inverse] }) => {
     // The kernel requires a name for its first result, even if no operation uses it.
@@ -415,7 +415,7 @@ function deltaSizes([u, w]: readonly Value[], model: OnnxModelWriter): DeltaSize
 
 /** Adds the used results of log-probabilities under logits. */
 function emitLogprobs(
-  operands: { readonly x: string; readonly ids: string; readonly scores: Scores },
+  operands: { readonly ids: string; readonly scores: Scores },
   { model, results }: Lowering,
 ): void {
   const wanted = { entropy: Boolean(results[1]), slopes: Boolean(results[2]) };
