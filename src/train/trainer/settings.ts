@@ -57,9 +57,9 @@ const fixed = {
   /** Global norm to which larger gradients are scaled down. */
   gradientNormMax: reinforcementLearningAdamW.gradientNormMax,
   /**
-   * Maximum number of tokens in a microbatch. A job that would exceed the memory limit uses fewer, and a longer
-   * sequence gets a microbatch of its own. The number changes results only by rounding, and larger products would not
-   * be faster.
+   * Maximum number of tokens in a microbatch. A job that would need much memory, or exceed the memory limit, uses
+   * fewer, and a longer sequence gets a microbatch of its own. The number changes results only by rounding, and larger
+   * products would not be faster.
    */
   microbatchTokens: 2048,
   /**

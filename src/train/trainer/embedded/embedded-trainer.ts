@@ -95,8 +95,8 @@ export interface EmbeddedTrainerOptions {
   readonly artifacts: StateStore;
   readonly sequenceLengthMax: number;
   /**
-   * Maximum number of tokens in a microbatch. A job that would exceed `memoryBytes` uses fewer. A sequence that is
-   * longer gets a microbatch of its own.
+   * Maximum number of tokens in a microbatch. A job that would need much memory, or exceed `memoryBytes`, uses fewer. A
+   * sequence that is longer gets a microbatch of its own.
    */
   readonly microbatchTokens: number;
   /**
@@ -111,6 +111,12 @@ export interface EmbeddedTrainerOptions {
   readonly threads: number;
 }
 
+/**
+ * Memory of a job in bytes, in addition to the weights. If the estimate is higher, the job uses smaller microbatches, as
+ * long as these keep all threads busy: they hardly take longer.
+ */
+const usualBytesMax = 1.5e9;
+
 /** Opens trainers that share one base model. Loaded programs stay in memory until `close` or the end of the process. */
 export class EmbeddedTrainers implements TrainerProvider {
   readonly profile = embeddedProfile;
@@ -119,7 +125,7 @@ export class EmbeddedTrainers implements TrainerProvider {
   readonly #options: EmbeddedTrainerOptions;
   /**
    * Maximum number of tokens in a microbatch of the current job. It is below `options.microbatchTokens` if the job
-   * would otherwise exceed the memory limit.
+   * would otherwise need much memory, or exceed the memory limit.
    */
   #microbatchTokens: number;
   #economy: Economy = economies[0];
@@ -151,7 +157,10 @@ export class EmbeddedTrainers implements TrainerProvider {
     return this.#economy.streamsWeights ? streamedWarning(memoryBytes) : null;
   }
 
-  /** Makes microbatches smaller until the job keeps the memory limit, or smaller ones would need no less memory. */
+  /**
+   * Makes microbatches smaller until the job keeps the memory limit, or smaller ones would need no less memory. Below
+   * the limit, makes them smaller only if that hardly takes longer.
+   */
   async #smallestEstimate(
     batches: Iterable<readonly TrainingSequence[]>,
     loss: Loss,
@@ -159,14 +168,26 @@ export class EmbeddedTrainers implements TrainerProvider {
     const { memoryBytes = Infinity, microbatchTokens } = this.#options;
     this.#microbatchTokens = microbatchTokens;
     let estimate = await this.#estimate(batches, loss);
-    while (estimate !== null && estimate.bytes > memoryBytes && hasSeveralSequences(estimate)) {
+    while (estimate !== null && hasSeveralSequences(estimate)) {
+      const half = Math.floor(this.#microbatchTokens / 2);
+      const isOverLimit = estimate.bytes > memoryBytes;
+      const isLarge = estimate.bytes > estimate.weightBytes + usualBytesMax;
+      // Each further microbatch would read streamed weights again.
+      const isCheap = half >= this.#fullTokens && !this.#economy.streamsWeights;
+      if (!isOverLimit && !(isLarge && isCheap)) break;
       // At one token per microbatch, each sequence already has a microbatch of its own, so halving again changes
       // nothing.
-      if (this.#microbatchTokens === 1) break;
-      this.#microbatchTokens = Math.floor(this.#microbatchTokens / 2);
+      if (half === 0) break;
+      this.#microbatchTokens = half;
       estimate = await this.#estimate(batches, loss);
     }
     return estimate;
+  }
+
+  /** Number of tokens that keep all threads busy. Smaller microbatches would take longer. */
+  get #fullTokens(): number {
+    const { count, tokensMin } = this.threads.division;
+    return count * tokensMin;
   }
 
   /** Estimates the memory of a job with these batches. Returns null if there are no batches. */

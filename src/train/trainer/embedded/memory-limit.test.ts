@@ -1,6 +1,7 @@
 // Tests a job's memory estimate, and that a job above the limit is refused before its first step.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { dataFolderAt } from "../../../store/artifacts/testing/data-folder.ts";
 import { projectionNames } from "../../../base/domain/model.ts";
 import { llama135m, llama135mFile } from "../../../../tools/bench/llama-135m.ts";
 import { parseModelConfig } from "../../../inference/architectures/config/read-config.ts";
@@ -13,7 +14,7 @@ import { layoutOf } from "../packing/pack-layout.ts";
 import { cutIntoPacks } from "../packing/packs.ts";
 import { ungrouped } from "../packing/prefix-groups.ts";
 import type { TrainingSequence } from "../trainer.ts";
-import type { EmbeddedTrainers } from "./embedded-trainer.ts";
+import { EmbeddedTrainers } from "./embedded-trainer.ts";
 import type { Microbatch } from "./feeds.ts";
 import { economies, estimateMemory, findLargest } from "./memory-limit.ts";
 import { sequenceTrainingBytes } from "./sequence-memory.ts";
@@ -107,6 +108,28 @@ test("recomputes products, and then streams weights, if memory is short, only fo
   assert.deepEqual(economy, economies[2]);
   assert.match(warning ?? "", /exceed the memory limit of [\d.]+ GB\. So each step reads the weights/);
   await assert.rejects(economyWithin(0.7 * streamed), { code: "unsupported" });
+});
+
+test("makes smaller microbatches if a job would need much more memory than its weights", async () => {
+  const trainers = new EmbeddedTrainers({
+    config: llama135m(),
+    readWeights: () => assert.fail("an estimate reads no weights"),
+    lora: { rank: 8, alpha: 16, targets: projectionNames },
+    baseModelName: "135m",
+    artifacts: dataFolderAt("/").artifacts,
+    sequenceLengthMax: 4096,
+    microbatchTokens: 8 * 500,
+    sharesPrefixes: false,
+    threads: 2,
+  });
+  const packsOf = async (count: number): Promise<number> => {
+    const batch = Array.from({ length: count }, () => sequenceOf(500));
+    await trainers.requireMemory([batch], crossEntropy);
+    return trainers.cut(batch, crossEntropy).length;
+  };
+  assert.equal(await packsOf(2), 1);
+  // Two threads need at least 1,000 tokens to compute apart, so the microbatches do not become smaller than that.
+  assert.equal(await packsOf(8), 4);
 });
 
 test("a trainer continues after its programs were freed", async () => {

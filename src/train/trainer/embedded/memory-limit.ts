@@ -75,6 +75,7 @@ export const economies: readonly Economy[] = [
 export interface MemoryEstimate {
   /** Resident memory of the process in bytes, including the weights. */
   readonly bytes: number;
+  readonly weightBytes: number;
   readonly round: Round;
 }
 
@@ -125,7 +126,7 @@ export function estimateMemory(
     operationBytes * operationCount +
     sum(peaks.map((peak) => peak.bytes));
   const { round } = peaks.reduce((one, other) => (other.bytes > one.bytes ? other : one));
-  return { bytes: Math.round(bytes), round };
+  return { bytes: Math.round(bytes), weightBytes, round };
 }
 
 /**

@@ -62,8 +62,7 @@ export async function runStreamed(
   for (const [index, part] of parts.entries()) {
     await runPart(part, known, options);
     for (const tensors of known)
-      for (const name of Object.keys(tensors))
-        if ((lastReads.get(name) ?? -1) <= index) delete tensors[name];
+      for (const name of Object.keys(tensors)) if ((lastReads.get(name) ?? -1) <= index) delete tensors[name];
   }
   return known.map((tensors) => pick(tensors, graph.outputs));
 }
