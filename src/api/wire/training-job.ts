@@ -45,6 +45,13 @@ export const jobQuerySchema = Type.Object({
         "Only jobs of the model with this name, which may be any name that a chat request accepts. Not together with `model_id`.",
     }),
   ),
+  search: Type.Optional(
+    Type.String({
+      maxLength: 400,
+      description:
+        "Only jobs of models whose full name, `entity/project/name`, contains this text. The letters A to Z match in either case.",
+    }),
+  ),
   kind: Type.Optional(Type.Enum([...jobKinds], { description: "Only jobs of this kind." })),
   state: Type.Optional(Type.Enum([...jobStates], { description: "Only jobs in this state." })),
 });

@@ -291,6 +291,8 @@ export interface JobFilter {
   /** Project of that entity to which the model belongs; absent for any project. */
   readonly project?: string | null;
   readonly modelId: string | null;
+  /** Text in the full name of the model, `entity/project/name`, in either case; absent for any name. */
+  readonly text?: string;
   readonly kind: JobKind | null;
   readonly state: JobState | null;
 }

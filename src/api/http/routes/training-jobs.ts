@@ -75,6 +75,7 @@ export function trainingJobRoutes(
       const filter = {
         ...(reachOf(caller) ?? { entity: null }),
         modelId: await requestedModelId(query, caller, dependencies),
+        ...(query.search !== undefined && { text: query.search }),
         kind: query.kind ?? null,
         state: query.state ?? null,
       };

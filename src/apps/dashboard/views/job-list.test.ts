@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TrainingJob } from "../../client/api.ts";
-import { jobFilters, jobRewardColumns, ranFor, trainedNothing, withLiveProgress } from "./job-list.ts";
+import {
+  jobFilters,
+  jobQuery,
+  jobRewardColumns,
+  ranFor,
+  trainedNothing,
+  withLiveProgress,
+} from "./job-list.ts";
 
 test("accepts only those filters of the URL that the API knows", () => {
   const of = (text: string) => jobFilters(new URLSearchParams(text));
@@ -11,6 +18,7 @@ test("accepts only those filters of the URL that the API knows", () => {
     state: "failed",
   });
   assert.deepEqual(of("model=&kind=tea&state=done"), {});
+  assert.deepEqual(jobQuery(of("model=age&kind=sft")), { search: "age", kind: "sft" });
 });
 
 test("shows a dash as the duration of a job that never started", () => {
@@ -72,4 +80,6 @@ test("takes the progress of the live summary if it is newer", () => {
   assert.deepEqual(withLiveProgress(job, live(44)).progress, progressAt(44));
   assert.deepEqual(withLiveProgress(job, live(9)), job);
   assert.deepEqual(withLiveProgress(job, []), job);
+  assert.deepEqual(withLiveProgress(job, live(44), 45).progress, progressAt(45));
+  assert.deepEqual(withLiveProgress(job, [], 16), job);
 });

@@ -17,7 +17,7 @@ export function kindTitle(kind: TrainingJob["kind"]): string {
   return jobKinds.find(([name]) => name === kind)?.[1] ?? kind;
 }
 
-/** Filters of the list, with the same names in the URL and in the API. */
+/** Filters of the list, as the URL has them. The model is a part of its name. */
 export type JobFilters = {
   readonly model?: string;
   readonly kind?: TrainingJob["kind"];
@@ -34,6 +34,11 @@ export function jobFilters(query: URLSearchParams): JobFilters {
     ...(kind !== undefined && { kind }),
     ...(state !== undefined && { state }),
   };
+}
+
+/** Returns the filters as the API takes them. */
+export function jobQuery({ model, ...others }: JobFilters) {
+  return { ...others, ...(model !== undefined && { search: model }) };
 }
 
 /** Returns the time that a job has run so far; a dash if it never started. */
@@ -54,15 +59,19 @@ export function trainedNothing({ state, counts }: Pick<TrainingJob, "state" | "c
   return state === "succeeded" && counts !== null && (counts.steps?.count ?? counts.sequences) === 0;
 }
 
-/** Returns a job with the progress of the live summary, if the summary is newer than the job. */
+/**
+ * Returns a job with the newest known progress: its own, that of the live summary, or the last step that was received.
+ */
 export function withLiveProgress<Job extends Pick<TrainingJob, "id" | "progress" | "phase">>(
   job: Job,
   running: ServerSummary["running_jobs"],
+  receivedSteps = 0,
 ): Job {
   const live = running.find(({ id }) => id === job.id);
-  const { gradient_steps: steps = null, gradient_steps_total: total = null } = live ?? {};
   const { progress, phase } = job;
-  if (steps === null || total === null || progress === null || steps <= progress.gradient_steps) return job;
+  const total = live?.gradient_steps_total ?? progress?.gradient_steps_total ?? null;
+  const steps = Math.max(live?.gradient_steps ?? 0, receivedSteps);
+  if (total === null || progress === null || steps <= progress.gradient_steps) return job;
   return {
     ...job,
     phase: phase === "preparing" ? "training" : phase,

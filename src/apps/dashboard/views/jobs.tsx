@@ -12,6 +12,7 @@ import { listed } from "../components/paged-table.tsx";
 import { SavedViews } from "../components/menus/saved-views-menu.tsx";
 import { shortId } from "../components/short-id.ts";
 import { View, When } from "../components/shown.tsx";
+import { costColumns } from "../components/tables/cost-columns.ts";
 import { DataList } from "../components/tables/data-list.tsx";
 import type { DataColumn } from "../components/tables/data-table.tsx";
 import { useSelection } from "../components/tables/selection.tsx";
@@ -25,6 +26,7 @@ import {
   jobFilters,
   type JobFilters,
   jobKinds,
+  jobQuery,
   jobRewardColumns,
   jobStates,
   kindTitle,
@@ -40,7 +42,11 @@ export function Jobs({ hone }: { readonly hone: Hone }) {
   const after = query.get("after") ?? "";
   const loaded = useLoaded(
     async (signal) =>
-      listed(await hone.jobs.list({ ...filters, limit, ...(after !== "" && { after }) }, { signal }).first()),
+      listed(
+        await hone.jobs
+          .list({ ...jobQuery(filters), limit, ...(after !== "" && { after }) }, { signal })
+          .first(),
+      ),
     [hone, JSON.stringify(filters), after, jobsChanged.value],
   );
   const selection = useSelection<TrainingJob>(({ id }) => id);
@@ -144,6 +150,7 @@ function jobColumns(jobs: readonly TrainingJob[]): readonly DataColumn<TrainingJ
       sort: ({ duration_seconds: seconds }) => seconds,
       cell: ranFor,
     },
+    ...costColumns(jobs),
     {
       name: "created",
       sort: ({ created_at: at }) => at,
@@ -220,7 +227,7 @@ function JobFilterForm({
         choices={[["", "all"], ...jobStates.map((state) => [state, state] as const)]}
       />
       <FilterChoice name="kind" label="Kind" value={filters.kind} choices={[["", "all"], ...jobKinds]} />
-      <FilterText name="model" label="Model" value={filters.model} />
+      <FilterText name="model" label="Model" value={filters.model} placeholder="part of a name" />
     </FilterForm>
   );
 }

@@ -257,6 +257,10 @@ function checkSubmission(makeStorage: MakeStorage): void {
     );
     assert.deepEqual((await jobs.list({ ...all, entity: "nobody" }, firstPage)).items, []);
     assert.equal((await jobs.list({ ...all, entity: "team" }, firstPage)).items.length, 4);
+    const ofText = async (text: string) =>
+      (await jobs.list({ ...all, text }, firstPage)).items.map(({ id }) => id);
+    assert.deepEqual(await ofText("team/GAMES/name of n"), ["c"]);
+    assert.deepEqual(await ofText("%"), []);
     const small = await jobs.list(all, { ...firstPage, bytesMax: 1 });
     assert.deepEqual([small.items.map((job) => job.id), small.hasMore], [["d"], true]);
     await assert.rejects(jobs.list(all, { ...firstPage, after: "x" }), { code: "invalid" });

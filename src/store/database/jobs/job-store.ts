@@ -28,6 +28,7 @@ import {
 } from "./job-rows.ts";
 import { createJob, findByIdempotency } from "./job-submission.ts";
 import { addTrainingUsage } from "../keys/usage-store.ts";
+import { nameContains } from "../models/model-store.ts";
 import { greatestStep, insertVersion, lockModel } from "../models/version-store.ts";
 import { readPage, sizeOf } from "../paging.ts";
 import { holdCandidate } from "../learning/held-versions.ts";
@@ -41,7 +42,7 @@ import type { Outbox } from "../webhooks/outbox.ts";
  * @param outbox stores webhook events when jobs end
  */
 export function createJobStore(connection: Connection, outbox: Outbox): JobStore {
-  const { queries: database, isMissingParent } = connection;
+  const { queries: database, form, isMissingParent } = connection;
   return {
     create: async (job, lines, idempotency, limits = {}) => {
       try {
@@ -61,7 +62,7 @@ export function createJobStore(connection: Connection, outbox: Outbox): JobStore
       if (removedAt !== null) throw dataRemoved(source?.id ?? id, removedAt);
       return readStoredLines(database, "job_groups", job.retryOf ?? id, from);
     },
-    list: ({ entity, project = null, modelId, kind, state }, page) => {
+    list: ({ entity, project = null, modelId, text, kind, state }, page) => {
       let places = selectJobs(database);
       if (modelId !== null) places = places.where("model_id", "=", modelId);
       if (kind !== null) places = places.where("kind", "=", kind);
@@ -70,6 +71,11 @@ export function createJobStore(connection: Connection, outbox: Outbox): JobStore
           const own = models.selectFrom("models").select("models.id").where("models.entity", "=", entity);
           return project === null ? own : own.where("models.project", "=", project);
         });
+      }
+      if (text !== undefined) {
+        places = places.where("model_id", "in", (models) =>
+          models.selectFrom("models").select("models.id").where(nameContains(form, text)),
+        );
       }
       const rows = state === null ? places : places.where("state", "=", state);
       const contentColumns = [

@@ -1,5 +1,5 @@
 // Stores trained models; version-store.ts stores their versions.
-import { type Selectable, sql, type Transaction } from "kysely";
+import { type Expression, type Selectable, sql, type SqlBool, type Transaction } from "kysely";
 import type { ModelStore, ProjectionName, TrainedModel } from "../../../base/domain/model.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { Connection } from "../dialect.ts";
@@ -48,10 +48,7 @@ export function createModelStore(connection: Pick<Connection, "queries" | "form"
       if (project !== null) rows = rows.where("project", "=", project);
       if (name !== null) rows = rows.where("name", "=", name);
       if (learns) rows = rows.where("id", "in", database.selectFrom("learning").select("model_id"));
-      if (text !== undefined) {
-        const fullName = sql<string>`entity || '/' || project || '/' || name`;
-        rows = rows.where(form.position(form.lower(fullName), form.lower(sql`${text}`)), ">", 0);
-      }
+      if (text !== undefined) rows = rows.where(nameContains(form, text));
       const orderValueOf = async (id: string) =>
         (await rows.where("id", "=", id).executeTakeFirst())?.sequence;
       return readPage(
@@ -65,6 +62,12 @@ export function createModelStore(connection: Pick<Connection, "queries" | "form"
     },
     ...versionQueries(connection),
   };
+}
+
+/** Returns the condition that a model's full name contains a text. The letters A to Z match in either case. */
+export function nameContains(form: Connection["form"], text: string): Expression<SqlBool> {
+  const fullName = sql<string>`entity || '/' || project || '/' || name`;
+  return sql`${form.position(form.lower(fullName), form.lower(sql`${text}`))} > 0`;
 }
 
 async function insertModel(transaction: Transaction<Schema>, model: TrainedModel): Promise<void> {
