@@ -34,15 +34,15 @@ test(
     await hone.trajectories.log(modelId, { split: "val", trajectory_groups: [{ trajectories }] });
     const { page, close } = await openPage(server, { at: `#/trajectories/${modelId}?split=val` });
     await page.getByRole("button", { name: "reward" }).click();
-    assert.deepEqual(await cellsOf(page, "Trajectories", "reward"), ["10", "0.5", "-1"]);
+    assert.deepEqual(await cellsOf(page, "Trajectories", "reward"), ["10", "0.5", "−1"]);
     await page.getByRole("button", { name: "reward" }).click();
-    assert.deepEqual(await cellsOf(page, "Trajectories", "reward"), ["-1", "0.5", "10"]);
+    assert.deepEqual(await cellsOf(page, "Trajectories", "reward"), ["−1", "0.5", "10"]);
     await page.getByText("Columns", { exact: true }).click();
     await page.getByRole("checkbox", { name: "speed" }).check();
     await page.getByRole("checkbox", { name: "source" }).uncheck();
     assert.deepEqual(await allFaults(page), []);
     await page.keyboard.press("Escape");
-    assert.deepEqual(await cellsOf(page, "Trajectories", "speed"), ["-2", "1", "20"]);
+    assert.deepEqual(await cellsOf(page, "Trajectories", "speed"), ["−2", "1", "20"]);
     await page.getByText("Saved views", { exact: true }).click();
     await page.getByLabel("Name of the view").fill("لغة");
     await page.keyboard.press("Enter");
@@ -54,7 +54,7 @@ test(
     await page.getByRole("link", { name: "لغة" }).click();
     await page.getByRole("columnheader", { name: "speed" }).waitFor();
     assert.equal(await page.getByRole("columnheader", { name: "source" }).count(), 0);
-    assert.deepEqual(await cellsOf(page, "Trajectories", "reward"), ["-1", "0.5", "10"]);
+    assert.deepEqual(await cellsOf(page, "Trajectories", "reward"), ["−1", "0.5", "10"]);
     assert.equal(await page.getByLabel("Split").inputValue(), "val");
     await page.getByLabel("Metrics").fill("speed>=1, a=1");
     await page.getByRole("button", { name: "Filter" }).click();
@@ -102,7 +102,7 @@ test("selected jobs are compared, and selected models are deleted", inBrowser, a
   const ids = [await submitJob(server, modelId, 2), await submitJob(server, modelId, 2)];
   for (const id of ids) await finish(server, id);
   for (const name of ["gone-1", "gone-2"]) await registerModel(server, name);
-  const { page, close } = await openPage(server, { at: "#/jobs?model=p%2Fkept" });
+  const { page, close } = await openPage(server, { at: "#/jobs?model=P%2Fkep" });
   for (const id of ids) await page.getByRole("checkbox", { name: `Select job ${id.slice(-8)}` }).check();
   assert.deepEqual(await allFaults(page), []);
   await page.getByRole("link", { name: "Compare" }).click();
@@ -127,6 +127,8 @@ test("selected jobs are compared, and selected models are deleted", inBrowser, a
   await answerQuestion(page, "Delete 2 models?", "Delete 2 models");
   await page.getByRole("status").getByText("2 models deleted.").waitFor();
   await page.getByRole("link", { name: /gone-1$/ }).waitFor({ state: "detached" });
+  const isFocusLost = await page.evaluate("document.activeElement === document.body");
+  assert.equal(isFocusLost, false);
   const left = (await hone.models.list().all()).map(({ name }) => name);
   assert.ok(left.includes("kept") && !left.includes("gone-1") && !left.includes("gone-2"));
   await close();

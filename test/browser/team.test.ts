@@ -144,13 +144,16 @@ test(
     const shown = page.getByRole("dialog", { name: "Copy the secret now" });
     const secret = (await shown.locator("pre").textContent()) ?? "";
     await shown.getByText("stores only the key's hash").waitFor();
+    await page.keyboard.press("Escape");
+    await page.mouse.click(5, 5);
     const answerTo = async (key: string) => {
       const hone = new Hone({ baseUrl: server.url, apiKey: key, retries: 0 });
       const [model = ""] = await hone.served.bases();
       return hone.chat.create({ model, max_tokens: 1, messages: [{ role: "user", content: "Hi" }] });
     };
     assert.equal((await answerTo(secret)).choices.length, 1);
-    await shown.getByRole("button", { name: "Close" }).click();
+    await shown.getByRole("button", { name: "Done" }).click();
+    await page.getByRole("button", { name: "New key" }).and(page.locator(":focus")).waitFor();
     const row = page
       .getByRole("region", { name: "Keys" })
       .last()
@@ -166,7 +169,7 @@ test(
     await answerQuestion(page, "Give nightly a new secret?", "Make a new secret");
     const rotated = (await shown.locator("pre").textContent()) ?? "";
     assert.notEqual(rotated, secret);
-    await shown.getByRole("button", { name: "Close" }).click();
+    await shown.getByRole("button", { name: "Done" }).click();
     await row.getByRole("button", { name: "Revoke nightly" }).click();
     await answerQuestion(page, "Revoke nightly?", "Revoke the key");
     await page.getByRole("status").getByText("nightly revoked.").waitFor();
@@ -181,7 +184,7 @@ test(
     await page.getByRole("button", { name: "Create" }).click();
     assert.match((await shown.locator("pre").textContent()) ?? "", /^whsec_/);
     await shown.getByText("in plain text").waitFor();
-    await shown.getByRole("button", { name: "Close" }).click();
+    await shown.getByRole("button", { name: "Done" }).click();
     await page.getByRole("link", { name: "http://127.0.0.1:9/hone" }).click();
     await page.getByText("No deliveries yet.").waitFor();
     await new Hone({ baseUrl: server.url, apiKey: server.apiKey }).feedback.create({

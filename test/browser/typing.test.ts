@@ -100,3 +100,44 @@ test("a filter that a user submits keeps the focus and what the user types next"
   assert.equal(await words.inputValue(), "");
   await close();
 });
+
+test("a question, a note and a form that were not sent stay", inBrowser, async () => {
+  const id = await registerModel(ofPage(), "drafted");
+  const hone = new Hone({ baseUrl: ofPage().url, apiKey: ofPage().apiKey });
+  const trajectory = {
+    messages_and_choices: [
+      { role: "user", content: "Hi" },
+      { role: "assistant", content: "Yes" },
+    ],
+    reward: 1,
+  };
+  await hone.trajectories.log(id, { split: "val", trajectory_groups: [{ trajectories: [trajectory] }] });
+  const { page, close } = await openPage(ofPage(), { at: "#/chat" });
+  const question = page.getByLabel("Question", { exact: true });
+  await question.fill("Where is");
+  await page.getByRole("link", { name: "Models", exact: true }).click();
+  await page.getByRole("link", { name: "Chat", exact: true }).click();
+  assert.equal(await question.inputValue(), "Where is");
+  await page.goto(`${ofPage().url}/#/trajectories/${id}/1`);
+  const note = page.getByLabel("Note");
+  await note.fill("Too short");
+  await page.reload();
+  assert.equal(await note.inputValue(), "Too short");
+  await page.getByRole("button", { name: "Save note" }).click();
+  await page.getByText("1 record").waitFor();
+  assert.equal(await note.inputValue(), "");
+
+  await page.goto(`${ofPage().url}/#/queues`);
+  await page.getByRole("button", { name: "New queue" }).click();
+  const name = page.getByRole("dialog").getByLabel("Name", { exact: true });
+  await name.fill("tone");
+  await page.keyboard.press("Escape");
+  await page.getByText("Discard what you typed?").waitFor();
+  await page.keyboard.press("Escape");
+  assert.equal(await name.inputValue(), "tone");
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Discard" }).click();
+  await name.waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "New queue" }).and(page.locator(":focus")).waitFor();
+  await close();
+});

@@ -35,29 +35,41 @@ export async function resumeSession(): Promise<void> {
   session.value = (await open(kept)) ?? (kept === null ? null : await open(null));
 }
 
+/** Returns the name under which the browser stores something for the owner of the key, separately from other owners. */
+export function ownName(what: string): string {
+  const key = session.value?.key;
+  return `${what} ${key?.entity ?? ""}/${key?.owner ?? ""}`;
+}
+
 /** @returns true if the server accepts the key */
 export async function signIn(key: string): Promise<boolean> {
   const opened = await open(key);
   if (opened === null) return false;
   sessionStorage.setItem(keyName, key);
   sessionStorage.removeItem(leftName);
+  hasExpired.value = false;
   session.value = opened;
   return true;
 }
 
+/** True after the server has refused the key of a session, until the next sign-in. */
+export const hasExpired = signal(false);
+
 /** Ends a session whose key the server no longer accepts. The view stays, for the same user with a valid key. */
 export function endSession(): void {
+  hasExpired.value = session.value !== null;
   sessionStorage.removeItem(keyName);
   session.value = null;
 }
 
 /**
  * Signs the user out, and loads the page again without the part of the address after `#`. The next user of this tab
- * then sees nothing of this user's work: neither the address, which contains the conversation of a chat, nor what the
- * page holds in memory.
+ * then sees nothing of this user's work: neither the address, which contains the conversation of a chat, nor drafts, nor
+ * what the page holds in memory.
  */
 export function signOut(): void {
   endSession();
+  sessionStorage.clear();
   sessionStorage.setItem(leftName, "yes");
   location.replace(location.pathname);
 }

@@ -6,8 +6,10 @@ import { Empty } from "../components/empty.tsx";
 import { useFormKey } from "../components/filter-form.tsx";
 import { textIn } from "../components/forms/form-values.ts";
 import { Icon } from "../components/icon.tsx";
-import { ProjectField, projectNamed, useProjects } from "../components/forms/projects.tsx";
+import { useOpenProject } from "../components/forms/open-project.ts";
+import { ProjectField, projectNamed } from "../components/forms/projects.tsx";
 import { shortId } from "../components/short-id.ts";
+import { Skeleton } from "../components/skeleton.tsx";
 import { Shown, View, WideTable } from "../components/shown.tsx";
 import { addressOf, go, place } from "../router.ts";
 import { may } from "../session.ts";
@@ -27,11 +29,20 @@ export function Queues({ hone }: { readonly hone: Hone }) {
   const named = projectNamed(place.value.query.get("project") ?? "");
   const as = place.value.query.get("as") ?? "";
   const { key, submitting } = useFormKey(`${named} ${as}`);
-  const projects = useProjects(hone);
-  const project = named === "" ? (projects.value?.[0] ?? "") : named;
+  const opened = useOpenProject(
+    hone,
+    named,
+    async (project_id, signal) =>
+      (await hone.queues.list({ project_id }, { signal }).first()).data.length > 0,
+  );
+  const { projects } = opened;
+  const project = opened.project ?? "";
   const loaded = useLoaded(
-    (signal) => (project === "" ? Promise.resolve([]) : queuesOf(hone, project, signal)),
-    [hone, project],
+    async (signal) => {
+      if (opened.project === null) return null;
+      return project === "" ? [] : await queuesOf(hone, project, signal);
+    },
+    [hone, opened.project],
     everyMs,
   );
   const [isNew, setIsNew] = useState(false);
@@ -53,7 +64,7 @@ export function Queues({ hone }: { readonly hone: Hone }) {
           go(addressOf("queues", [], { project: textIn(form, "project"), as: textIn(form, "as") })),
         )}
       >
-        <ProjectField projects={projects.value ?? []} value={project} />
+        <ProjectField projects={projects} value={project} />
         <label>
           Annotate as
           <input name="as" defaultValue={as} placeholder="the key's owner" maxLength={128} />
@@ -62,7 +73,9 @@ export function Queues({ hone }: { readonly hone: Hone }) {
       </form>
       <Shown loaded={loaded}>
         {(queues) =>
-          queues.length === 0 ? (
+          queues === null ? (
+            <Skeleton />
+          ) : queues.length === 0 ? (
             loaded.failure === null && (
               <Empty icon="queue" title={`No annotation queues${project === "" ? "" : ` in ${project}`}`}>
                 In a queue, people answer the same questions about many conversations, with one key per
@@ -78,7 +91,7 @@ export function Queues({ hone }: { readonly hone: Hone }) {
       {isNew && (
         <NewQueue
           hone={hone}
-          projects={projects.value ?? []}
+          projects={projects}
           project={project}
           onClose={() => setIsNew(false)}
           onMade={(made) =>

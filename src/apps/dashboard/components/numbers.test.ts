@@ -7,9 +7,9 @@ test("shortens numbers, and shows a dash for a missing one", () => {
     "0",
     "0.25",
     "1,235",
-    "1.23e-5",
+    "1.23e−5",
     "1.23e+7",
-    "-0.5",
+    "−0.5",
     "0.00154",
     "0",
     "–",
@@ -33,6 +33,6 @@ test("counts nouns in the singular and the plural", () => {
 test("a difference equals that of the rounded numbers that the reader sees", () => {
   assert.equal(shownDifference(0.1234, 0.5679), 0.445);
   assert.equal(shownDifference(1234.4, 1236.6), 3);
-  assert.equal(shortNumber(shownDifference(0.5001, 0.5002)), "1.00e-4");
+  assert.equal(shortNumber(shownDifference(0.5001, 0.5002)), "1.00e−4");
   assert.ok(Number.isNaN(shownDifference(0.5, NaN)));
 });

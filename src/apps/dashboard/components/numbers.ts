@@ -1,7 +1,16 @@
 // Formats numbers briefly.
 
-/** Formats a number with four significant digits. */
+/** Formats a number with four significant digits, and with the sign − of typesetting. */
 export function shortNumber(value: number): string {
+  return withMinus(shortText(value));
+}
+
+/** Replaces hyphens by the sign −, which has the width of +. */
+export function withMinus(number: string): string {
+  return number.replaceAll("-", "−");
+}
+
+function shortText(value: number): string {
   if (!Number.isFinite(value)) return "–";
   if (value !== 0 && (Math.abs(value) < 1e-3 || Math.abs(value) >= 1e7)) return value.toExponential(2);
   // Without more digits, 0.0015 would be 0.002.
@@ -14,7 +23,7 @@ export function shortNumber(value: number): string {
  * they differ, returns their exact difference.
  */
 export function shownDifference(before: number, after: number): number {
-  const shown = (value: number): number => Number(shortNumber(value).replaceAll(",", ""));
+  const shown = (value: number): number => Number(shortText(value).replaceAll(",", ""));
   const by = shown(after) - shown(before);
   // Without rounding, 0.583 − 0.5 would be 0.08299999999999996.
   return by === 0 ? after - before : Number(by.toPrecision(12));

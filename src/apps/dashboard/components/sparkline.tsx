@@ -33,7 +33,7 @@ export function Delta({ before, after }: { readonly before: number | null; reado
   return (
     <span class={tone}>
       {by > 0 ? "+" : ""}
-      {shortNumber(by).replace("-", "−")}
+      {shortNumber(by)}
     </span>
   );
 }

@@ -57,6 +57,7 @@ export function FeedbackTable({
           {...(may("judge") && {
             removal: {
               what: counted(records.length, "feedback record"),
+              names: records.map(formatRecord),
               says: "The selected records will be lost. Versions that were trained on this feedback stay.",
               act: () => remove(records),
             },

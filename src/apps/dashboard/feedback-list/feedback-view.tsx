@@ -4,7 +4,8 @@ import { Empty } from "../components/empty.tsx";
 import { filledIn } from "../components/filters.ts";
 import { FilterField, FilterForm, FilterText } from "../components/filter-form.tsx";
 import { Icon } from "../components/icon.tsx";
-import { ProjectField, projectNamed, useProjects } from "../components/forms/projects.tsx";
+import { useOpenProject } from "../components/forms/open-project.ts";
+import { ProjectField, projectNamed } from "../components/forms/projects.tsx";
 import { saveFile } from "../components/save-file.ts";
 import { View } from "../components/shown.tsx";
 import { ActionButton } from "../components/forms/action-button.tsx";
@@ -16,8 +17,11 @@ import { TypeStats } from "./type-stats.tsx";
 
 export function FeedbackView({ hone }: { readonly hone: Hone }) {
   const filters = filtersIn(place.value.query);
-  const projects = useProjects(hone);
-  const project = filters.project === undefined ? projects.value?.[0] : projectNamed(filters.project);
+  const { project, projects } = useOpenProject(
+    hone,
+    projectNamed(filters.project ?? ""),
+    async (project_id, signal) => (await hone.feedback.stats({ project_id }, { signal })).types.length > 0,
+  );
   const save = async (projectId: string): Promise<void> => {
     const query = conditionOf(filters);
     const bytes = await hone.feedback.export({ project_id: projectId, query, format: "csv" });
@@ -28,17 +32,17 @@ export function FeedbackView({ hone }: { readonly hone: Hone }) {
       title="Feedback"
       lead="Judgements of people and programs about answers."
       actions={
-        project !== undefined && (
+        project !== null &&
+        project !== "" && (
           <ActionButton act={() => save(project)}>
             <Icon of="download" /> CSV
           </ActionButton>
         )
       }
     >
-      <Filters filters={filters} project={project ?? ""} projects={projects.value ?? []} />
-      {project === undefined ? (
-        projects.value !== null && <NoFeedback project="local/my-project" />
-      ) : (
+      <Filters filters={filters} project={project ?? ""} projects={projects} />
+      {project === "" && <NoFeedback project="local/my-project" />}
+      {project !== null && project !== "" && (
         <>
           <TypeStats hone={hone} project={project} filters={filters} />
           <FeedbackTable

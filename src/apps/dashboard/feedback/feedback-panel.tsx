@@ -2,6 +2,7 @@
 import { useRef } from "preact/hooks";
 import type { FeedbackRecord } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
+import { useDraft } from "../components/forms/draft.ts";
 import { When } from "../components/shown.tsx";
 import { type Shortcut, useShortcuts } from "../shortcuts.tsx";
 import { CodeText } from "../components/errors/code-text.tsx";
@@ -35,6 +36,7 @@ function Panel({ hone, subject, isElsewhere = () => false, hasKeys = true, label
   const feedback = useFeedback(hone, subject);
   const records = feedback.records.filter((record) => !isElsewhere(record));
   const note = useRef<HTMLTextAreaElement>(null);
+  const [typed, setTyped] = useDraft(subject.reference);
   const owner = session.value?.key.owner;
   const isOwn = (record: FeedbackRecord): boolean => record.vendor_user_id === owner;
   const given = (emoji: string) => records.find((record) => isOwn(record) && isReaction(record, emoji));
@@ -47,11 +49,8 @@ function Panel({ hone, subject, isElsewhere = () => false, hasKeys = true, label
   const usesKeys = hasKeys && canJudge;
   useShortcuts(usesKeys ? keysOf(latest, note) : [], [usesKeys]);
   const saveNote = (): void => {
-    const text = note.current?.value.trim() ?? "";
-    if (text === "") return;
-    feedback.give(noteOf(text), () => {
-      if (note.current !== null) note.current.value = "";
-    });
+    const text = typed.trim();
+    if (text !== "") feedback.give(noteOf(text), () => setTyped(""));
   };
   return (
     <section class="feedback" aria-label={label}>
@@ -84,6 +83,8 @@ function Panel({ hone, subject, isElsewhere = () => false, hasKeys = true, label
                 ref={note}
                 rows={3}
                 maxLength={noteLengthMax}
+                value={typed}
+                onInput={(event) => setTyped(event.currentTarget.value)}
                 onKeyDown={(event) => {
                   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) saveNote();
                   else if (event.key === "Escape") event.currentTarget.blur();

@@ -1,4 +1,4 @@
-// Dialog that shows a new secret once.
+// Dialog that shows a new secret once. Only its button closes it, since a secret that is not copied is lost.
 import { Dialog } from "../components/forms/dialog.tsx";
 import { Command } from "../components/empty.tsx";
 
@@ -19,9 +19,12 @@ export function Secret({
   readonly onClose: () => void;
 }) {
   return (
-    <Dialog title="Copy the secret now" onClose={onClose}>
+    <Dialog title="Copy the secret now" mayClose={() => false} hasClose={false} onClose={onClose}>
       <p>{whyOnce[of]}</p>
       <Command text={secret} />
+      <button type="button" class="primary" onClick={onClose}>
+        Done
+      </button>
     </Dialog>
   );
 }

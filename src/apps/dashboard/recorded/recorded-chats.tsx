@@ -91,6 +91,7 @@ function ChatList({ hone }: { readonly hone: Hone }) {
             {...(may("train") && {
               removal: {
                 what: counted(rows.length, "conversation"),
+                names: rows.map(({ prompt }) => prompt),
                 says: "The recorded messages, answers and tokens will be lost. Feedback about the answers stays.",
                 act: () => remove(rows),
               },

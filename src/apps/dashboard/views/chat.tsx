@@ -1,6 +1,6 @@
 // View for conversations with one model, or with several models or versions side by side.
 import type { ComponentChildren } from "preact";
-import { useRef, useState } from "preact/hooks";
+import { useRef } from "preact/hooks";
 import type { Hone } from "../../client/hone.ts";
 import { chatSettings, type ChatSettings, putChatSettings, usualModel } from "../chat/chat-settings.ts";
 import { messagesOf } from "../chat/conversation.ts";
@@ -8,6 +8,7 @@ import { CopyRequest } from "../chat/copy-request.tsx";
 import { RoundView } from "../chat/round-view.tsx";
 import { SettingsForm } from "../chat/settings-form.tsx";
 import { useChat } from "../chat/use-chat.ts";
+import { useDraft } from "../components/forms/draft.ts";
 import { Shown, View } from "../components/shown.tsx";
 import { place, replaceQuery } from "../router.ts";
 import { session } from "../session.ts";
@@ -86,7 +87,7 @@ function Composer({
   readonly children: (draft: string) => ComponentChildren;
 }) {
   const form = useRef<HTMLFormElement>(null);
-  const [draft, setDraft] = useState("");
+  const [draft, setDraft] = useDraft("chat");
   return (
     <form
       ref={form}

@@ -73,7 +73,8 @@ export function Models({ hone }: { readonly hone: Hone }) {
             name="models"
             {...(may("train") && {
               removal: {
-                what: counted(models.length, "model"),
+                what: models.length === 1 ? `model ${names(models)[0]}` : counted(models.length, "model"),
+                names: names(models),
                 says: "All versions, trajectories and recorded conversations of the selection will be lost.",
                 act: () => remove(models),
               },
@@ -97,6 +98,10 @@ export function Models({ hone }: { readonly hone: Hone }) {
       {isNew && <NewModel hone={hone} onClose={() => setIsNew(false)} />}
     </View>
   );
+}
+
+function names(models: readonly ModelObject[]): readonly string[] {
+  return models.map(({ project, name }) => `${project}/${name}`);
 }
 
 function modelColumns(

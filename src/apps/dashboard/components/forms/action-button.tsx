@@ -1,7 +1,7 @@
 // Button that runs an action, if needed after a question in a dialog. It runs the action once at a time, shows the message
 // of its error, and says so if the action succeeded.
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { Dialog } from "./dialog.tsx";
 import { Failure } from "./failure.tsx";
 import { useAction } from "./use-action.ts";
@@ -39,24 +39,16 @@ export function ActionButton({
 }) {
   const { isBusy, failure, run } = useAction();
   const [isAsking, setIsAsking] = useState(false);
-  const button = useRef<HTMLButtonElement>(null);
-  useEffect(
-    () => () => {
-      // The row of a deleted object disappears with the focused button. The next Tab then starts at the content.
-      if (document.activeElement === button.current) document.getElementById("main")?.focus();
-    },
-    [],
-  );
   return (
     <>
       <button
-        ref={button}
         type="button"
         class={named}
-        disabled={isOff || (isBusy && !isAsking)}
+        disabled={isOff}
+        aria-disabled={isBusy}
         aria-label={label}
         title={title}
-        onClick={() => (asks === undefined ? run(act, done) : setIsAsking(true))}
+        onClick={() => !isBusy && (asks === undefined ? run(act, done) : setIsAsking(true))}
       >
         {children}
       </button>

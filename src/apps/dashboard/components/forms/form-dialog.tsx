@@ -1,6 +1,7 @@
 // Dialog with one form, only for keys that may do the action of the form. It runs one submission at a time, and shows the
-// message of its error above the button.
+// message of its error above the button. If the user closes the dialog after typing, the dialog asks first.
 import type { ComponentChildren } from "preact";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { Action } from "../../frame/key-access.ts";
 import { may } from "../../session.ts";
 import { Dialog } from "./dialog.tsx";
@@ -29,10 +30,21 @@ export function FormDialog({
   readonly children: ComponentChildren;
 }) {
   const { isBusy, failure, run } = useAction();
+  const hasTyped = useRef(false);
+  const [isAsking, setIsAsking] = useState(false);
+  const mayClose = (): boolean => {
+    // A second Escape answers the question with no.
+    if (hasTyped.current) setIsAsking(!isAsking);
+    return !hasTyped.current;
+  };
   if (!may(needs)) return null;
   return (
-    <Dialog title={title} onClose={onClose}>
+    <Dialog title={title} mayClose={mayClose} onClose={onClose}>
       <form
+        onInput={() => {
+          hasTyped.current = true;
+          setIsAsking(false);
+        }}
         onSubmit={(event) => {
           event.preventDefault();
           const form = event.currentTarget;
@@ -41,10 +53,37 @@ export function FormDialog({
       >
         {children}
         <Failure of={failure} />
-        <button type="submit" disabled={isBusy}>
-          {button}
-        </button>
+        {isAsking ? (
+          <DiscardQuestion onKeep={() => setIsAsking(false)} onDiscard={onClose} />
+        ) : (
+          <button type="submit" disabled={isBusy}>
+            {button}
+          </button>
+        )}
       </form>
     </Dialog>
+  );
+}
+
+function DiscardQuestion({
+  onKeep,
+  onDiscard,
+}: {
+  readonly onKeep: () => void;
+  readonly onDiscard: () => void;
+}) {
+  const id = useId();
+  const keep = useRef<HTMLButtonElement>(null);
+  useEffect(() => keep.current?.focus(), []);
+  return (
+    <div class="row-buttons" role="group" aria-labelledby={id}>
+      <span id={id}>Discard what you typed?</span>
+      <button ref={keep} type="button" onClick={onKeep}>
+        Keep editing
+      </button>
+      <button type="button" class="danger" onClick={onDiscard}>
+        Discard
+      </button>
+    </div>
   );
 }

@@ -1,7 +1,7 @@
 // Views that the user saved under a name, such as a list with filters. They are stored in this browser, separately for
 // each owner of a key, since filters may quote conversations.
 import { effect, signal } from "@preact/signals";
-import { session } from "../../session.ts";
+import { ownName } from "../../session.ts";
 
 export interface SavedView {
   readonly name: string;
@@ -38,18 +38,13 @@ function isSame(one: SavedView, other: SavedView): boolean {
 
 function store(views: readonly SavedView[]): void {
   savedViews.value = views;
-  localStorage.setItem(storedName(), JSON.stringify(views));
-}
-
-function storedName(): string {
-  const key = session.value?.key;
-  return `hone-views ${key?.entity ?? ""}/${key?.owner ?? ""}`;
+  localStorage.setItem(ownName("hone-views"), JSON.stringify(views));
 }
 
 /** Returns the user's stored views; none if the browser's storage has been changed by other code. */
 function storedViews(): readonly SavedView[] {
   try {
-    const stored: unknown = JSON.parse(localStorage.getItem(storedName()) ?? "[]");
+    const stored: unknown = JSON.parse(localStorage.getItem(ownName("hone-views")) ?? "[]");
     return Array.isArray(stored) ? stored.filter(isView) : [];
   } catch {
     return [];

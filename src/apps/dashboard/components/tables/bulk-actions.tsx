@@ -6,8 +6,10 @@ import { toCsv, toJsonLines } from "./rows-file.ts";
 import { saveBlob } from "../save-file.ts";
 
 export interface Removal {
-  /** Number and kind of the rows, such as `3 models`. */
+  /** Number and kind of the rows, such as `3 models`, or the name of the only one. */
   readonly what: string;
+  /** Names or first words of the rows. */
+  readonly names: readonly string[];
   /** Consequences of the deletion, such as the data that will be lost. */
   readonly says: string;
   readonly act: () => Promise<void>;
@@ -54,15 +56,31 @@ export function BulkActions({
         <ActionButton
           class="danger"
           isOff={isOff}
-          asks={{ title: `Delete ${removal.what}?`, says: removal.says, button: `Delete ${removal.what}` }}
+          asks={{
+            title: `Delete ${removal.what}?`,
+            says: `${namesText(removal.names)} ${removal.says}`,
+            button: `Delete ${removal.what}`,
+          }}
           act={removal.act}
-          done={`${removal.what} deleted.`}
+          done={`${removal.what.replace(/^./, (letter) => letter.toUpperCase())} deleted.`}
         >
           <Icon of="trash" /> Delete
         </ActionButton>
       )}
     </div>
   );
+}
+
+/** Maximum numbers of names, and of characters of a name, in the question before a deletion. */
+const [namesMax, nameMax] = [5, 60];
+
+/** Returns a sentence with the first names. */
+function namesText(names: readonly string[]): string {
+  const shown = names
+    .slice(0, namesMax)
+    .map((name) => (name.length > nameMax ? `${name.slice(0, nameMax)} …` : name));
+  const rest = names.length - shown.length;
+  return `You selected: ${shown.join("; ")}${rest === 0 ? "" : `; and ${rest} more`}.`;
 }
 
 /** A link that acts on the selected rows; a disabled button while it has no use for them. */
