@@ -167,7 +167,7 @@ test(
       assert.equal(await page.locator(".state-ok, .state-ready, .state-loaded").count(), 0, view);
       assert.deepEqual(await allFaults(page), [], view);
       server = await startServer({ dataFolder, flags: [...seenModel, "--port", port] });
-      await page.getByText("does not answer").waitFor({ state: "detached" });
+      await page.getByText("The page shows its last state").waitFor({ state: "detached" });
       await page.getByRole("alert").waitFor({ state: "detached" });
     }
     // The browser logs lost connections as errors, which `close` would report.

@@ -21,7 +21,7 @@ test(
     const status = page.getByRole("status");
     await page.getByRole("button", { name: "thumbs", exact: true }).click();
     const rule = page.getByRole("dialog", { name: "Rule thumbs" });
-    await rule.getByRole("listitem").getByText("👍 1, 👎 0").waitFor();
+    await rule.getByRole("listitem").getByText("reactions: 👍 is 1, 👎 is 0").waitFor();
     await rule.getByText('"kind": "reaction"').waitFor();
     assert.deepEqual(await allFaults(page), []);
     await page.keyboard.press("Escape");

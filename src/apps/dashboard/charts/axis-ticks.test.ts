@@ -6,13 +6,13 @@ test("shows as many digits as the distance of the ticks needs", () => {
   assert.deepEqual(tickTexts([0.0015, 0.002, 0.0025]), ["0.0015", "0.002", "0.0025"]);
   assert.deepEqual(tickTexts([0, 0.25, 0.5]), ["0", "0.25", "0.5"]);
   assert.deepEqual(tickTexts([1000, 2000]), ["1,000", "2,000"]);
-  assert.deepEqual(tickTexts([2e-5, 2.5e-5]), ["2e-5", "2.5e-5"]);
+  assert.deepEqual(tickTexts([2e-5, 2.5e-5]), ["2e−5", "2.5e−5"]);
   assert.deepEqual(tickTexts([12_345.5, 12_346]), ["12,345.5", "12,346"]);
   assert.deepEqual(tickTexts([0.0021]), ["0.0021"]);
 });
 
 test("shows a rounding error of zero as 0", () => {
-  assert.deepEqual(tickTexts([-0.1, -1.4e-17, 0.1]), ["-0.1", "0", "0.1"]);
+  assert.deepEqual(tickTexts([-0.1, -1.4e-17, 0.1]), ["−0.1", "0", "0.1"]);
   assert.deepEqual(tickTexts([-0, 1]), ["0", "1"]);
 });
 

@@ -1,5 +1,5 @@
 // Texts of the ticks of an axis. All ticks have the digits that their distance needs. Has no side effects.
-import { shortNumber } from "../components/numbers.ts";
+import { shortNumber, withMinus } from "../components/numbers.ts";
 import type { Axis } from "./curve.ts";
 
 /** Maximum number of digits after the point. */
@@ -38,6 +38,10 @@ export function unitTexts(axis: Axis, ticks: readonly number[]): readonly string
 
 /** Returns the texts of ticks at equal distances. A tick that differs from 0 only by rounding is 0. */
 export function tickTexts(ticks: readonly number[]): readonly string[] {
+  return plainTexts(ticks).map(withMinus);
+}
+
+function plainTexts(ticks: readonly number[]): readonly string[] {
   const [first = 0, second = first] = ticks;
   const step = Math.abs(second - first);
   if (step === 0) return ticks.map(shortNumber);

@@ -6,7 +6,7 @@ import type { ChartState } from "./chart-state.ts";
 import { ChartTable } from "./chart-table.tsx";
 import { type Axis, axesOf, colourCount, type Curve, type Line, type PointAddress } from "./curve.ts";
 import { Plot } from "./plot.tsx";
-import { plotData, type PlotData } from "./plot-data.ts";
+import { plotData, type PlotData, type Reading, readingAt } from "./plot-data.ts";
 import { metricText } from "./metric-texts.ts";
 import { axisTexts } from "./plot-options.ts";
 import { saveCsv, savePicture } from "./save-chart.ts";
@@ -94,7 +94,7 @@ export function Chart({
 
 /** Values of the lines at the pointer; if the pointer is outside of the charts, the last values. */
 function Values({
-  data: { xs, series },
+  data,
   index,
   axis,
 }: {
@@ -102,6 +102,7 @@ function Values({
   readonly index: number;
   readonly axis: Axis;
 }) {
+  const { xs, series } = data;
   const lines = series.filter(({ isFaint }) => !isFaint);
   const at = xs[index];
   const text = at === undefined ? "–" : axisTexts[axis](at);
@@ -115,13 +116,25 @@ function Values({
     <ul class="chart-runs">
       {lines.map(({ line, values }) => (
         <li key={line.colour} class={`run run-${line.colour % colourCount}`}>
-          {line.name} <strong>{shortNumber(values[index] ?? lastOf(values.slice(0, index)))}</strong>
+          {line.name} <LineValue of={readingAt(data, { values }, index)} axis={axis} />
         </li>
       ))}
     </ul>
   );
 }
 
-function lastOf(values: readonly (number | null)[]): number {
-  return values.findLast((value) => value !== null) ?? NaN;
+function LineValue({ of: { value, endedAt }, axis }: { readonly of: Reading; readonly axis: Axis }) {
+  return (
+    <>
+      <strong>{shortNumber(value ?? NaN)}</strong>
+      {endedAt !== null && (
+        <span class="muted">
+          {" "}
+          ended at {axis === "step" ? "step " : ""}
+          {axisTexts[axis](endedAt)}
+          {axis === "tokens" ? " tokens" : ""}
+        </span>
+      )}
+    </>
+  );
 }

@@ -40,6 +40,11 @@ export function axesOf(curves: readonly Curve[]): readonly Axis[] {
   return axes.filter((axis) => points.some((point) => point[axis] !== null));
 }
 
+/** Returns the last step of all curves; 0 if they have no points. */
+export function lastStep(curves: readonly Curve[]): number {
+  return Math.max(0, ...curves.flatMap(({ lines }) => lines.map(({ points }) => points.at(-1)?.step ?? 0)));
+}
+
 /** A run with all its curves. */
 export interface Run {
   readonly id: string;

@@ -17,11 +17,13 @@ const meanings: Readonly<Record<string, string>> = {
   "learning_rate loss/learning_rate": "Learning rate of the optimizer AdamW.",
   "kl_div loss/kl_div":
     "Distance (KL, k3) between the policy that sampled the data and the current policy. Usually at most 0.05.",
-  "loss/kl_div_k1": "The distance kl_div by the estimate k1. If the two differ, a few tokens dominate.",
+  "loss/kl_div_k1":
+    "The distance kl_div by the estimate k1, which may be negative. If the two differ, a few tokens dominate.",
   "loss/kl_update":
     "How far the job moved the policy (KL, k1). 0.01 to 0.3 is usual; above 1, the learning rate is too high.",
   "loss/kl_update_k3": "How far the job moved the policy, by the estimate k3.",
-  "kl_policy_ref loss/kl_policy_ref": "Distance (KL, k1) of the current policy from the base model.",
+  "kl_policy_ref loss/kl_policy_ref":
+    "Estimated distance (KL, k1) of the current policy from the base model. Noisy around 0 at first, so it may be negative.",
   "loss/kl_policy_ref_k3":
     "Distance (KL, k3) from the base model. 0.001 to 0.2 in a good run; above 1, the model is often worse at other tasks.",
   "loss/importance_ratio_mean":

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { axesOf, overlaid, runColours, type Point, singleCurve } from "./curve.ts";
-import { curveCsv, nearestLine, paddedRange, plotData } from "./plot-data.ts";
+import { curveCsv, nearestLine, paddedRange, plotData, readingAt } from "./plot-data.ts";
 
 const point = (step: number, value: number, tokens: number | null = null): Point => ({
   step,
@@ -95,6 +95,14 @@ test("puts a line that shares a segment with earlier lines on a layer above them
   assert.deepEqual(layersOf([0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]), [0, 1, 0, 1]);
   assert.deepEqual(layersOf([0, 0, 1], [0, 0, 1], [0, 0.001, 1]), [0, 1, 2]);
   assert.deepEqual(layersOf([0, 1], [1, 0], []), [0, 0, 0]);
+});
+
+test("says where a line ended, and shows a line's last value between its points", () => {
+  const xs = [0, 5, 9];
+  const at = (values: readonly (number | null)[], index: number) => readingAt({ xs }, { values }, index);
+  assert.deepEqual(at([1, 2, null], 2), { value: 2, endedAt: 5 });
+  assert.deepEqual(at([1, null, 3], 1), { value: 1, endedAt: null });
+  assert.deepEqual(at([null, null, 3], 1), { value: null, endedAt: null });
 });
 
 test("surrounds a single value with a narrow range", () => {

@@ -67,6 +67,24 @@ export function plotData(
   return { xs, series: [...edges, ...faint, ...drawn(false)] };
 }
 
+/** Value of a line at a place of the x axis. */
+export interface Reading {
+  readonly value: number | null;
+  /** The line's last x if the line ended before the place; null otherwise. */
+  readonly endedAt: number | null;
+}
+
+/** Returns the value of a line at an x, or else its last value before. */
+export function readingAt(
+  { xs }: Pick<PlotData, "xs">,
+  { values }: Pick<PlotSeries, "values">,
+  index: number,
+): Reading {
+  const last = values.findLastIndex((value) => value !== null);
+  const value = values.slice(0, index + 1).findLast((one) => one !== null) ?? null;
+  return { value, endedAt: last !== -1 && last < index ? (xs[last] ?? null) : null };
+}
+
 /** Returns the number of lines under each line. A line covers earlier lines with which it shares a segment. */
 function layersOf(columns: readonly PlotSeries["values"][]): readonly number[] {
   const values = columns.flat().filter((value) => value !== null);

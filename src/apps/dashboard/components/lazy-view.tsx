@@ -1,6 +1,5 @@
 // A view whose code the browser loads when the view first opens.
 import { type ComponentType, createElement } from "preact";
-import { CodeText } from "./errors/code-text.tsx";
 import { Skeleton } from "./skeleton.tsx";
 import { useLoaded } from "../use-loaded.ts";
 
@@ -21,7 +20,7 @@ export function lazyView<Properties extends object>(
       <Skeleton />
     ) : (
       <p class="failure" role="alert">
-        This view cannot be loaded: <CodeText of={failure} /> Reload the page.
+        This view cannot be loaded, because the server does not answer or has been updated. Reload the page.
       </p>
     );
   };

@@ -44,10 +44,9 @@ function RunningJob({ job }: { readonly job: ServerSummary["running_jobs"][numbe
       <a href={addressOf("jobs", [job.id])} title={job.model ?? job.id}>
         {name}
       </a>
+      {/* Without a number, which the views of jobs show and may update at other times. */}
       {total !== null && <progress aria-label={`Progress of ${name}`} max={total} value={steps ?? 0} />}
-      <small>
-        {waiting !== null ? "waiting" : total === null ? "preparing" : `step ${steps ?? 0} of ${total}`}
-      </small>
+      <small>{waiting !== null ? "waiting" : total === null ? "preparing" : "training"}</small>
     </li>
   );
 }

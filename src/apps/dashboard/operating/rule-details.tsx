@@ -20,10 +20,10 @@ export function RuleDetails({ rule }: { readonly rule: RewardRule }) {
             of={[
               ["project", `${entity}/${project}`],
               ["trains", standing === null ? "on request" : "automatically"],
-              ["state", state?.reason ?? "–"],
+              ...(state === null ? [] : ([["state", state.reason]] as const)),
             ]}
           />
-          <h3>Terms</h3>
+          <h3>Feedback that the rule reads</h3>
           <ul>
             {terms.map((term, place) => (
               <li key={place}>{termText(term)}</li>

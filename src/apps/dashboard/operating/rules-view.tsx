@@ -5,6 +5,7 @@ import type { Hone } from "../../client/hone.ts";
 import { Empty } from "../components/empty.tsx";
 import { Icon } from "../components/icon.tsx";
 import { listed, PagedTable } from "../components/paged-table.tsx";
+import { shortId } from "../components/short-id.ts";
 import { State, View, When } from "../components/shown.tsx";
 import { addressOf, place, replaceQuery } from "../router.ts";
 import { NewRule } from "../rules/new-rule.tsx";
@@ -46,7 +47,7 @@ export function RulesView({ hone }: { readonly hone: Hone }) {
       <PagedTable
         loaded={loaded}
         label="Reward rules"
-        columns={["rule", "terms", "state", { number: "groups ready" }, "last job", "changed", ""]}
+        columns={["rule", "reads", "state", { number: "groups ready" }, "last automatic job", "changed", ""]}
         none={() => <NoRules />}
         first={after === "" ? null : addressOf("rules")}
         nextOf={(last) => addressOf("rules", [], { after: last })}
@@ -98,6 +99,6 @@ function NoRules() {
 }
 
 function LastJob({ rule: { state } }: { readonly rule: RewardRule }) {
-  if (state === null || state.last_job_id === null) return <>–</>;
-  return <a href={addressOf("jobs", [state.last_job_id])}>job</a>;
+  if (state === null || state.last_job_id === null) return <>none yet</>;
+  return <a href={addressOf("jobs", [state.last_job_id])}>job {shortId(state.last_job_id)}</a>;
 }

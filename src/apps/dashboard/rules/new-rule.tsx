@@ -67,7 +67,7 @@ export function NewRule({ hone, onClose }: { readonly hone: Hone; readonly onClo
       )}
       {kind === "json" && (
         <label>
-          Terms
+          Terms, as in the API
           <textarea name="json" required rows={5} placeholder={jsonExample} />
         </label>
       )}

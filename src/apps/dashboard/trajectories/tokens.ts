@@ -1,4 +1,5 @@
 // Tokens of an answer as the page shows them: their text and probability.
+import { withMinus } from "../components/numbers.ts";
 
 /** A token in the format of the API's `logprobs.content`. */
 export interface TokenBody {
@@ -97,7 +98,7 @@ export function probabilityText(logprob: number | null): string {
 
 function signed(logprob: number): string {
   // Adding 0 turns a rounded -0 into 0.
-  return (Number(logprob.toFixed(3)) + 0).toFixed(3).replaceAll("-", "−");
+  return withMinus((Number(logprob.toFixed(3)) + 0).toFixed(3));
 }
 
 /** Returns the mean of the known log-probabilities; null if none is known. */

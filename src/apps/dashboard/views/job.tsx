@@ -22,6 +22,7 @@ import { queueSeconds } from "../jobs/job-settings.ts";
 import { NextSteps } from "../jobs/next-steps.tsx";
 import { JobWarnings } from "../jobs/job-warnings.tsx";
 import { kindTitle, progressText, withLiveProgress } from "./job-list.ts";
+import { lastStep } from "../charts/curve.ts";
 import { useStepCurves } from "../jobs/use-step-curves.ts";
 
 const everyMs = 1500;
@@ -69,7 +70,14 @@ export function JobView({ hone, id }: { readonly hone: Hone; readonly id: string
                 ...earlierJobs(job),
               ]}
             />
-            <Progress job={withLiveProgress(job, summary.value?.running_jobs ?? [])} />
+            <Progress
+              job={withLiveProgress(
+                job,
+                summary.value?.running_jobs ?? [],
+                // A later attempt repeats steps of the one before.
+                job.attempts > 1 ? 0 : lastStep(curves),
+              )}
+            />
             <Actions hone={hone} job={job} onChange={loaded.reload} />
             <NextSteps hone={hone} job={job} />
             <JobWarnings job={job} />

@@ -1,14 +1,16 @@
 // View that asks for a key.
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Failure } from "../components/forms/failure.tsx";
 import { Logo } from "../components/logo.tsx";
 import { View } from "../components/shown.tsx";
-import { signIn } from "../session.ts";
+import { hasExpired, signIn } from "../session.ts";
 import { messageOf } from "../components/errors/error-text.ts";
 
 export function SignIn() {
   const [failure, setFailure] = useState<string | null>(null);
   const [isBusy, setIsBusy] = useState(false);
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => field.current?.focus(), []);
   const submit = async (form: HTMLFormElement): Promise<void> => {
     const key = new FormData(form).get("key");
     if (typeof key !== "string" || key.trim() === "") return;
@@ -34,9 +36,16 @@ export function SignIn() {
             void submit(event.currentTarget);
           }}
         >
+          {hasExpired.value && (
+            <p class="warning" role="alert">
+              The server no longer accepts your key, for example because the key has expired. Sign in again to
+              continue where you were.
+            </p>
+          )}
           <label>
             Key of this server
             <input
+              ref={field}
               type="password"
               name="key"
               autocomplete="current-password"

@@ -145,6 +145,7 @@ function Judgement({
   });
   const startTime = trajectory["start_time"];
   const { source, source_id: sourceId, recorded_at: recordedAt } = trajectory;
+  const versions = versionsText(trajectory);
   const metadata = { ...trajectory.group_metadata, ...objectIn(trajectory["metadata"]) };
   return (
     <section aria-labelledby="judged">
@@ -163,7 +164,7 @@ function Judgement({
           ...(typeof startTime === "string" ? [["started", <When at={startTime} />] as const] : []),
           ["stored", <When at={recordedAt} />],
           ["group", `${trajectory.group_index + 1}, attempt ${trajectory.index + 1}`],
-          ["versions", versionsText(trajectory)],
+          ...(versions === null ? [] : ([["versions that answered", versions]] as const)),
           ...(cost === null ? [] : ([["cost", cost]] as const)),
         ]}
       />
@@ -177,15 +178,12 @@ function Judgement({
   );
 }
 
-/**
- * Returns the model's versions at the trajectory's start and end, as its client reported them; a dash if it reported
- * none.
- */
-function versionsText(trajectory: StoredTrajectory): string {
+/** Returns the model's versions at the trajectory's start and end; null if its client reported none. */
+function versionsText(trajectory: StoredTrajectory): string | null {
   const [first, last] = [trajectory["initial_policy_version"], trajectory["final_policy_version"]].map(
     (version) => (typeof version === "number" ? String(version) : null),
   );
-  if (first === null || first === undefined) return last ?? "–";
+  if (first === null || first === undefined) return last ?? null;
   return last === null || last === undefined || last === first ? first : `${first} to ${last}`;
 }
 

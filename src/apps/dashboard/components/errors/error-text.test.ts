@@ -15,6 +15,14 @@ test("shows the server's message without the status, and other messages as they 
   assert.equal(messageOf("text"), "text");
 });
 
+test("says what to do if the server does not answer or refuses the key", () => {
+  const textOf = (code: string, status = 0) => messageOf(new HoneError({ code, status, message: "(fetch)" }));
+  assert.match(textOf("connection"), /^The server does not answer\. Check that/);
+  assert.match(textOf("timeout"), /try again/);
+  assert.match(textOf("unauthorized", 401), /sign in again/);
+  assert.equal(textOf("invalid", 422), "(fetch)");
+});
+
 test("finds the code in a message, and keeps a single backtick", () => {
   assert.deepEqual(codeParts("Use `hone keys`, or `x`."), [
     { text: "Use ", isCode: false },

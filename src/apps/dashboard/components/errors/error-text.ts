@@ -1,11 +1,22 @@
 // Text of errors as the page shows it.
 import { HoneError } from "../../../client/hone-error.ts";
 
+/** Texts for errors of the client whose messages are for programs. Each says what the user can do. */
+const clientTexts: Readonly<Record<string, string>> = {
+  connection:
+    "The server does not answer. Check that it is running and that your network reaches it, then try again.",
+  timeout: "The server has not answered in time. It may be busy; try again in a minute.",
+};
+const refusedKey = "The server no longer accepts your key. Reload the page and sign in again.";
+
 /** Returns an error's message to show to the user, without the HTTP status that the client puts before it. */
 export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const prefix = error instanceof HoneError ? `${error.status}: ` : "";
-  return error.message.startsWith(prefix) ? error.message.slice(prefix.length) : error.message;
+  if (!(error instanceof HoneError)) return error.message;
+  if (error.status === 401) return refusedKey;
+  const prefix = `${error.status}: `;
+  const message = error.message.startsWith(prefix) ? error.message.slice(prefix.length) : error.message;
+  return (error.status === 0 ? clientTexts[error.code] : undefined) ?? message;
 }
 
 export interface TextPart {
