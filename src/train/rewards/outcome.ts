@@ -2,6 +2,7 @@
 import type { FeedbackOutcome, RewardedAnswer } from "../../base/domain/rewards/feedback-outcome.ts";
 import { answerId } from "../../base/domain/rewards/training-source.ts";
 import { callReference } from "../../base/domain/recordings/call-reference.ts";
+import { centeredRewards } from "../trajectories/centered-rewards.ts";
 import type { FeedbackJobPlan } from "./feedback-jobs.ts";
 import { tokensOf } from "./groups/group-lines.ts";
 import {
@@ -34,7 +35,7 @@ export function outcomeOf(
       compared: answers.length - trained.length,
       people: people.size,
       tokens: groups.reduce((sum, group) => sum + tokensOf(group), 0),
-      trainedTokens: trained.reduce((sum, { answerTokenCount }) => sum + answerTokenCount, 0),
+      trainedTokens: groups.reduce((sum, group) => sum + trainedTokensOf(group), 0),
       leftOut: leftOutCounts,
     },
     reasons,
@@ -44,6 +45,16 @@ export function outcomeOf(
     })),
     leftOut,
   };
+}
+
+/** Counts the tokens that a job trains on. It skips answers whose reward is the mean of their group. */
+function trainedTokensOf({ answers }: FeedbackJobPlan["groups"][number]): number {
+  const distances = centeredRewards(answers.map(({ reward }) => reward));
+  return answers.reduce(
+    (sum, { use, answerTokenCount }, index) =>
+      sum + (use === "trained" && distances[index] !== 0 ? answerTokenCount : 0),
+    0,
+  );
 }
 
 /** Counts the excluded answers by reason, and explains each reason. */

@@ -203,7 +203,8 @@ export const feedbackJobAnswer = answerOf<FeedbackOutcome & CreatedJob & Cost>()
       }),
       trained_tokens: Type.Integer({
         minimum: 0,
-        description: "Number of tokens of the answers to train on, in one pass.",
+        description:
+          "Number of tokens of the answers to train on, in one pass. An answer whose reward is the mean of its group does not count, because the job skips it.",
       }),
       left_out: Type.Object(
         {},

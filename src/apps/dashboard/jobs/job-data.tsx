@@ -27,7 +27,10 @@ export function NotTrained({
             : []),
           [items.many, shortNumber(counts.trajectories)],
           ["sequences", shortNumber(counts.sequences)],
-          ["tokens", shortNumber(counts.trainable_tokens)],
+          [
+            "trained tokens",
+            `${counts.trainable_tokens.toLocaleString("en")} × ${counted(counts.steps?.passes ?? 1, "pass", "passes")}`,
+          ],
           ...(cost === null ? [] : ([["cost", cost]] as const)),
         ]}
       />

@@ -21,7 +21,10 @@ export async function estimate(
       const countOf = async (isTrained: boolean): Promise<number> => {
         const texts = messages.filter((message) => message.isTrained === isTrained).map(({ text }) => text);
         const prompt = texts.join("\n");
-        return prompt === "" ? 0 : (await hone.texts.tokenize({ model: modelId, prompt }, { signal })).count;
+        if (prompt === "") return 0;
+        const { count } = await hone.texts.tokenize({ model: modelId, prompt }, { signal });
+        // Each trained text ends with a token, and the texts are joined by one token less.
+        return isTrained ? count + 1 : count;
       };
       return { trained: await countOf(true), others: await countOf(false) };
     }),
@@ -33,7 +36,7 @@ export async function estimate(
   const speed = await lastSpeed(hone, modelId, signal);
   return {
     trainedTokens,
-    isSampled: sample.length < rows.length,
+    isEstimate: true,
     seconds: speed === null ? null : tokens / speed,
   };
 }

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { FeedbackJob, ModelObject } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
-import { shortNumber } from "../components/numbers.ts";
+import { counted, shortNumber } from "../components/numbers.ts";
 import { Facts, Shown, WideTable } from "../components/shown.tsx";
 import { differingTexts } from "../components/tables/differing-texts.ts";
 import { addressOf, place } from "../router.ts";
@@ -109,7 +109,7 @@ function Preview({
           ["people", shortNumber(counts.people)],
           ["prompts", shortNumber(counts.groups)],
           ["answers", shortNumber(counts.answers)],
-          ["tokens", shortNumber(counts.tokens)],
+          ["tokens with prompts", counts.tokens.toLocaleString("en")],
         ]}
       />
       {children}
@@ -117,7 +117,7 @@ function Preview({
       <ul>
         {Object.entries(counts.left_out).map(([reason, count]) => (
           <li key={reason}>
-            {count} left out: {reasons[reason] ?? reason}
+            {counted(count, "answer")} left out: {reasons[reason] ?? reason}
           </li>
         ))}
       </ul>

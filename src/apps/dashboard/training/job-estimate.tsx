@@ -8,8 +8,8 @@ import { useLoaded } from "../use-loaded.ts";
 export interface JobSize {
   /** Number of tokens that the job trains on in one pass. */
   readonly trainedTokens: number;
-  /** True if the number was extrapolated from a sample of the data. */
-  readonly isSampled?: boolean;
+  /** True if the number is not exact, for example because it was extrapolated from a sample of the data. */
+  readonly isEstimate?: boolean;
   /** Seconds of one pass at the speed of an earlier job; null if the model has not been trained. */
   readonly seconds: number | null;
 }
@@ -17,7 +17,7 @@ export interface JobSize {
 export function JobEstimate({
   hone,
   modelId,
-  size: { trainedTokens, isSampled = false, seconds },
+  size: { trainedTokens, isEstimate = false, seconds },
   passes,
 }: {
   readonly hone: Hone;
@@ -33,7 +33,7 @@ export function JobEstimate({
       of={[
         [
           "trained tokens",
-          `${isSampled ? "about " : ""}${trainedTokens.toLocaleString("en")} × ${counted(passes, "pass", "passes")}`,
+          `${isEstimate ? "about " : ""}${trainedTokens.toLocaleString("en")} × ${counted(passes, "pass", "passes")}`,
         ],
         ["estimated time", seconds === null ? "unknown before the first job" : timeText(seconds * passes)],
         ...(cost === null ? [] : ([["estimated cost", `about ${cost}`]] as const)),

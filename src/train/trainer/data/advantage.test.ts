@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { goldenConfig, readGoldenTraining } from "../../../../test/golden-training.ts";
 import { resolveTrainingConfig } from "../../../base/domain/training-config.ts";
-import { groupAdvantages, hasVariance, weighSequences } from "./advantage.ts";
+import { hasVariance } from "../../trajectories/centered-rewards.ts";
+import { groupAdvantages, weighSequences } from "./advantage.ts";
 
 function close(actual: readonly number[], expected: readonly number[], tolerance: number): void {
   assert.equal(actual.length, expected.length);

@@ -2,14 +2,8 @@
 // whole job. Besides its reward, only the number of trained tokens of a sequence matters, not the tokens themselves.
 import { assert } from "../../../base/domain/assert.ts";
 import type { TrainingConfig } from "../../../base/domain/training-config.ts";
-import { clamped } from "../../../base/domain/summaries/outline-group.ts";
-import { mean, standardDeviation } from "../../trajectories/statistics.ts";
-
-/**
- * Rewards of a group count as equal if each differs from the first by less than this, because such small differences
- * are rounding errors.
- */
-const REWARD_RESOLUTION = 1e-12;
+import { centeredRewards, hasVariance } from "../../trajectories/centered-rewards.ts";
+import { standardDeviation } from "../../trajectories/statistics.ts";
 
 /**
  * Returns the advantages within one group: each reward minus the group's mean. With `scaleRewards`, they are divided by
@@ -20,14 +14,8 @@ export function groupAdvantages(
   config: Pick<TrainingConfig, "scaleRewards">,
 ): number[] {
   if (!hasVariance(rewards)) return rewards.map(() => 0);
-  const center = mean(rewards);
   const scale = config.scaleRewards ? standardDeviation(rewards) + 1e-6 : 1;
-  return rewards.map((reward) => clamped(reward - center) / scale);
-}
-
-/** True if the group's rewards differ by more than rounding errors. */
-export function hasVariance(rewards: readonly number[]): boolean {
-  return rewards.some((reward) => Math.abs(reward - rewards[0]) > REWARD_RESOLUTION);
+  return centeredRewards(rewards).map((distance) => distance / scale);
 }
 
 /** The properties of one training sequence that determine its weight. */

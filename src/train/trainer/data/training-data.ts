@@ -19,7 +19,8 @@ import {
   groupAnswers,
 } from "./answer-summary.ts";
 import type { PreparedLine, PreparedLines, StoredSequence } from "../prepared/token-file.ts";
-import { groupAdvantages, hasVariance, weighSequences } from "./advantage.ts";
+import { hasVariance } from "../../trajectories/centered-rewards.ts";
+import { groupAdvantages, weighSequences } from "./advantage.ts";
 import { oldestVersionOf } from "../metrics/staleness.ts";
 import { type Skip, type SkipReason, Skips } from "./skips.ts";
 import type { PlannedSequence } from "./optimizer-batches.ts";

@@ -106,6 +106,21 @@ test("reports the faults of a rule with their paths", async () => {
   await server.close();
 });
 
+test("counts no tokens of an answer whose reward is the mean of its group, as the job does", async () => {
+  const { server, ask, modelId, record, say } = await recordingServer();
+  for (const id of ["best", "worst", "mean"]) await record(id, 1);
+  await say(
+    thumb(refTo("best"), "👍"),
+    thumb(refTo("worst"), "👎"),
+    thumb(refTo("mean"), "👍"),
+    thumb(refTo("mean"), "👎", { creator: "Ann" }),
+  );
+  const answer = await ask("POST", jobPath, { model_id: modelId, rule: thumbs, dry_run: true });
+  const { answers, tokens, trained_tokens: trained } = answer.body["counts"] as Json;
+  assert.deepEqual([answers, tokens, trained], [3, 60, 32]);
+  await server.close();
+});
+
 test("previews in a dry run the answers to train on with their rewards, and the answers left out with the reason", async () => {
   const { server, ask, modelId, record, say } = await recordingServer();
   await record("one", 2);
