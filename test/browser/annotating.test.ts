@@ -70,7 +70,7 @@ test(
     await page.getByText("Where is Rome?").waitFor();
     await page.keyboard.press("s");
     await page.getByText("was not recorded by this server").waitFor();
-    await page.getByText("2 of 3, 1 skipped").waitFor();
+    await page.getByText("2 of 3 items done, 1 skipped").waitFor();
     // Leaving the queue releases the leased item.
     await page.getByRole("navigation", { name: "Breadcrumb" }).getByRole("link", { name: "Queues" }).click();
     await page.getByRole("row", { name: /^tone/ }).getByRole("link", { name: "3", exact: true }).click();
@@ -168,7 +168,7 @@ test(
     await page.goto(`${ofPage().url}/#/train?feedback=${modelId}`);
     await page.getByText("This reward does not read 1 record of the project: annotation.tone (1).").waitFor();
     await page.goto(finished);
-    await page.getByText("1 of 1").waitFor();
+    await page.getByText("1 item done").waitFor();
     await page.getByRole("link", { name: "Train on the answers with a reward rule" }).click();
     await page.getByLabel("Model to train").fill("new/agent");
     assert.deepEqual(await seriousFaults(page), []);

@@ -94,7 +94,7 @@ test(
       ["You know places.", "Where is Rome?"],
     );
     await page.getByRole("button", { name: "Regenerate" }).click();
-    await page.waitForFunction("document.querySelectorAll('.reply-body[aria-busy=true]').length === 0");
+    await page.locator(".reply-body[aria-busy=true]").waitFor({ state: "detached" });
     assert.equal(asked.length, 4);
     assert.deepEqual(await seriousFaults(page), []);
     await page.reload();

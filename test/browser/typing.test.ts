@@ -90,12 +90,12 @@ test("a filter that a user submits keeps the focus and what the user types next"
   const words = page.getByLabel("Words");
   await words.fill("spell");
   await page.keyboard.press("Enter");
-  await page.waitForFunction("location.hash.includes('text=spell')");
+  await page.waitForURL(/text=spell/);
   await page.getByRole("button", { name: "Clear" }).waitFor();
   await page.keyboard.type("gm");
   assert.equal(await words.inputValue(), "spellgm");
   await page.getByRole("button", { name: "Clear" }).click();
-  await page.waitForFunction("!location.hash.includes('text=')");
+  await page.waitForURL(/conversations$/);
   await page.getByRole("button", { name: "Clear" }).waitFor({ state: "detached" });
   assert.equal(await words.inputValue(), "");
   await close();

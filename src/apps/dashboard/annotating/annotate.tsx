@@ -6,6 +6,7 @@ import type { AnnotationSession, SessionState } from "../../client/annotating/an
 import type { AskedQuestion } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { Failure } from "../components/forms/failure.tsx";
+import { counted } from "../components/numbers.ts";
 import { View } from "../components/shown.tsx";
 import { addressOf, place } from "../router.ts";
 import { type Shortcut, useShortcuts } from "../shortcuts.tsx";
@@ -80,10 +81,12 @@ function Session({
           <EarlierCount hone={hone} queue={queue} annotator={annotator} />
         ) : (
           <>
-            <progress value={done} max={total} aria-label="Items done" /> {done} of {total}
+            <progress value={done} max={total} aria-label="Items done" /> {done.toLocaleString("en")} of{" "}
+            {counted(total, "item")} done
           </>
         )}
-        {skippedCount > 0 && `, ${skippedCount} skipped`} <span class="muted">as {annotator}</span>
+        {skippedCount > 0 && `, ${skippedCount} skipped`}{" "}
+        <span class="muted">– you answer as {annotator}</span>
       </p>
       {held === null ? (
         <>

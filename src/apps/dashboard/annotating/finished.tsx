@@ -2,6 +2,7 @@
 // the form of a rule that trains on the answers.
 import type { AnnotationQueue } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
+import { counted } from "../components/numbers.ts";
 import { addressOf, place } from "../router.ts";
 import { newRuleAddress } from "../rules/rule-link.ts";
 import { suggestedRewards } from "../rules/rule-terms.ts";
@@ -26,7 +27,7 @@ export function EarlierCount({
   const done = own.completed + own.skipped;
   return (
     <>
-      {done} of {done}
+      {counted(done, "item")} done
       {own.skipped > 0 && `, ${own.skipped} skipped`}
     </>
   );

@@ -142,10 +142,10 @@ function QueueTable({
             <td>{queue.asked.map(({ name }) => name).join(", ")}</td>
             <td class="number">
               <a href={addressOf("queues", [queue.id, "items"], { project, as })}>
-                {stats?.total_items ?? "–"}
+                {stats?.total_items.toLocaleString("en") ?? "–"}
               </a>
             </td>
-            <td class="number">{stats?.completed_items ?? "–"}</td>
+            <td class="number">{stats?.completed_items.toLocaleString("en") ?? "–"}</td>
             <td class="number">{queue.annotators_per_item}</td>
             <td>{(stats?.annotators ?? []).map((one) => `${one.annotator} ${one.completed}`).join(", ")}</td>
           </tr>

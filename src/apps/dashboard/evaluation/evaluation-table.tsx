@@ -104,5 +104,5 @@ function Difference({
 }) {
   const by = shownDifference(before, after);
   const sign = by > 0 ? "gain" : by < 0 ? "loss" : "";
-  return <span class={sign}>{`${by > 0 ? "+" : ""}${shortNumber(by).replace("-", "−")}`}</span>;
+  return <span class={sign}>{`${by > 0 ? "+" : ""}${shortNumber(by)}`}</span>;
 }

@@ -6,6 +6,7 @@ import { useLoaded } from "../use-loaded.ts";
 import { keyText } from "./key-title.ts";
 import { KeyList } from "./key-list.tsx";
 import { KeyViews } from "./key-views.tsx";
+import { Prices } from "./prices.tsx";
 import { UsageBars } from "./usage-bars.tsx";
 import { UsedTokens } from "./used-tokens.tsx";
 
@@ -47,6 +48,7 @@ function KeyUsage({ hone, own }: { readonly hone: Hone; readonly own: OwnKey }) 
     return (
       <>
         <UsageBars hone={hone} />
+        <Prices hone={hone} />
         <UsedTokens hone={hone} isAdmin={own.role === "admin" && own.scopes === null} />
       </>
     );

@@ -39,7 +39,7 @@ function Bars({ days }: { readonly days: readonly DayOfUsage[] }) {
   return (
     <figure class="card usage-bars">
       <figcaption>
-        <strong>{exact(sum(({ tokens }) => tokens))}</strong> tokens in{" "}
+        <strong>{exact(sum(({ tokens }) => tokens))}</strong> tokens of prompts, answers and training in{" "}
         <strong>{exact(sum(({ requests }) => requests))}</strong> requests
         {cost !== null && (
           <>

@@ -18,8 +18,9 @@ const columns = [
   "model",
   { number: "requests" },
   { number: "prompt tokens" },
+  { number: "of these cached", title: "Prompt tokens that the server read from its prefix cache" },
   { number: "answer tokens" },
-  { number: "training tokens" },
+  { number: "training tokens", title: "Tokens that jobs trained on, counted in each pass" },
 ];
 
 const shown = (count: number): string => count.toLocaleString("en");
@@ -59,6 +60,7 @@ export function UsedTokens({ hone, isAdmin }: { readonly hone: Hone; readonly is
           <td>{row.model}</td>
           <td class="number">{shown(row.requests)}</td>
           <td class="number">{shown(row.prompt_tokens)}</td>
+          <td class="number">{shown(row.cached_tokens)}</td>
           <td class="number">{shown(row.completion_tokens)}</td>
           <td class="number">{shown(row.training_tokens)}</td>
           {hasCosts && <td class="number">{costText(row) ?? "–"}</td>}

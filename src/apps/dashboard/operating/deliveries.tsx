@@ -1,12 +1,11 @@
-// Newest deliveries of a webhook, with their last attempt, and a button that sends one again.
-import type { WebhookDelivery } from "../../client/api.ts";
+// Newest deliveries of a webhook, with their last and next attempts, and a button that sends one again.
 import type { Hone } from "../../client/hone.ts";
 import { ActionButton } from "../components/forms/action-button.tsx";
-import { msText } from "../components/numbers.ts";
 import { PagedTable } from "../components/paged-table.tsx";
 import { State, When } from "../components/shown.tsx";
 import { may } from "../session.ts";
 import { useLoaded } from "../use-loaded.ts";
+import { attemptText } from "./attempt-text.ts";
 
 const limit = 20;
 const everyMs = 10_000;
@@ -57,7 +56,14 @@ export function Deliveries({
               <State of={tones[delivery.state]} says={delivery.state} />
             </td>
             <td class="number">{delivery.attempt_count}</td>
-            <td class="how-far">{attemptText(delivery)}</td>
+            <td class="how-far">
+              {attemptText(delivery)}
+              {delivery.next_attempt_at !== null && (
+                <small class="progress">
+                  next try <When at={delivery.next_attempt_at} />
+                </small>
+              )}
+            </td>
             <td>
               <When at={delivery.created_at} />
             </td>
@@ -79,11 +85,4 @@ export function Deliveries({
       </PagedTable>
     </section>
   );
-}
-
-function attemptText({ attempts }: WebhookDelivery): string {
-  const last = attempts.at(-1);
-  if (last === undefined) return "–";
-  const error = last.error === null ? "" : `: ${last.error}`;
-  return `${last.status ?? "no answer"} after ${msText(last.duration_ms)}${error}`;
 }

@@ -35,6 +35,10 @@ export function NewWebhook({
   };
   return (
     <FormDialog title="New webhook" needs="manageWebhooks" onSubmit={create} onClose={onClose}>
+      <p class="muted">
+        The server sends events only to receivers that its operator allows, with{" "}
+        <code>--webhooks-allowed</code>.
+      </p>
       <label>
         URL of the receiver
         <input name="url" type="url" required placeholder="https://hooks.example.com/hone" />

@@ -71,7 +71,7 @@ export function WebhooksView({ hone }: { readonly hone: Hone }) {
               <State of={stateOf(webhook)} />
               <Trouble of={webhook} />
             </td>
-            <td class="number">{webhook.pending}</td>
+            <td class="number">{webhook.pending.toLocaleString("en")}</td>
             <td>
               <When at={webhook.created_at} />
             </td>

@@ -1,14 +1,41 @@
 // First steps of a new server: the first answer, a demo of learning, and a project of the user's own.
+import { signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import { Command } from "../components/empty.tsx";
 import { summary } from "../live.ts";
 import { addressOf } from "../router.ts";
+import { ownName } from "../session.ts";
+
+/** True if the first steps are shown: from the first view of a server without jobs until the user dismisses them. */
+export function hasFirstSteps(isNew: boolean): boolean {
+  const stored = isDismissed.value ? "dismissed" : localStorage.getItem(storedName());
+  return stored === null ? isNew : stored === "shown";
+}
+
+/** True if the user has dismissed the steps in this tab. */
+const isDismissed = signal(false);
+
+function dismiss(): void {
+  localStorage.setItem(storedName(), "dismissed");
+  isDismissed.value = true;
+}
+
+function storedName(): string {
+  return ownName("hone-first-steps");
+}
 
 export function FirstSteps() {
+  useEffect(() => localStorage.setItem(storedName(), "shown"), []);
   const model = summary.value?.bases[0]?.name ?? "hone-tiny";
   const { origin } = location;
   return (
     <section class="card first-steps" aria-labelledby="first">
-      <h2 id="first">First steps</h2>
+      <div class="section-head">
+        <h2 id="first">First steps</h2>
+        <button type="button" class="plain" onClick={dismiss}>
+          Dismiss
+        </button>
+      </div>
       <ol>
         <li>
           <h3>Get an answer</h3>

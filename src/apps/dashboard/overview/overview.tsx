@@ -11,7 +11,7 @@ import { isAway, jobsChanged, summary } from "../live.ts";
 import { addressOf } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
 import { Bases } from "./bases.tsx";
-import { FirstSteps } from "./first-steps.tsx";
+import { FirstSteps, hasFirstSteps } from "./first-steps.tsx";
 import { Parts } from "./parts.tsx";
 import { RecentJobs } from "./recent-jobs.tsx";
 
@@ -34,7 +34,7 @@ export function Overview({ hone, ownKey }: { readonly hone: Hone; readonly ownKe
       {isLoaded && (
         <>
           <Numbers now={now} />
-          {isNew && <FirstSteps />}
+          {hasFirstSteps(isNew) && <FirstSteps />}
           <div class={isNew ? "" : "beside"}>
             {!isNew && (seesJobs ? <RecentJobs jobs={jobs} /> : <KeyViews ownKey={ownKey} />)}
             <aside class={isNew ? "cards" : ""}>

@@ -19,7 +19,8 @@ export function columnsWith(
   rows: readonly StoredChatCompletion[],
 ): readonly DataColumn<StoredChatCompletion>[] {
   const modelOf = ({ model, model_id: id }: StoredChatCompletion) =>
-    model === id ? (names.get(id) ?? model) : model;
+    // The column next to it has the version.
+    (model === id ? (names.get(id) ?? model) : model).replace(/:step\d+$/, "");
   return [
     {
       name: "answered",
@@ -36,17 +37,14 @@ export function columnsWith(
       name: "model",
       class: "model-name",
       sort: modelOf,
-      cell: (row) => (
-        <>
-          <ModelName name={modelOf(row)} /> <span class="tag">version {row.step}</span>
-        </>
-      ),
+      cell: (row) => <ModelName name={modelOf(row)} />,
     },
+    { name: "version", isNumber: true, sort: ({ step }) => step, cell: ({ step }) => step ?? "–" },
     {
       name: "tokens",
       isNumber: true,
       sort: ({ usage }) => usage.completion_tokens,
-      cell: ({ usage }) => usage.completion_tokens,
+      cell: ({ usage }) => usage.completion_tokens.toLocaleString("en"),
     },
     ...costColumns(rows),
     {

@@ -4,6 +4,7 @@ import { useId, useState } from "preact/hooks";
 import { counted } from "../components/numbers.ts";
 import {
   drawnText,
+  glyphText,
   levelBounds,
   meanLogprob,
   probabilityText,
@@ -58,13 +59,13 @@ export function TokenText({
             class={classOf(token, index === current)}
             data-index={index}
           >
-            {textAt(token, index)}
+            {glyphText(textAt(token, index))}
           </span>
         ))}
       </div>
       {drawn.length < tokens.length && (
         <button type="button" onClick={() => setDrawnCount(tokens.length)}>
-          Show the other {tokens.length - drawn.length} tokens
+          Show the other {(tokens.length - drawn.length).toLocaleString("en")} tokens
         </button>
       )}
       <TokenDetail tokens={tokens} index={current} />
@@ -91,7 +92,7 @@ function TokenDetail({
   return (
     <p class="token-detail">
       <span class="muted">
-        {index + 1} of {tokens.length}
+        {(index + 1).toLocaleString("en")} of {tokens.length.toLocaleString("en")}
       </span>{" "}
       <code>{visibleText(drawnText(token, index === tokens.length - 1))}</code>{" "}
       <strong>{probabilityText(token.logprob)}</strong>

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   drawnText,
+  glyphText,
   levelBounds,
   levelOf,
   meanLogprob,
@@ -69,6 +70,10 @@ test("formats a probability as logarithm and as percentage", () => {
 test("averages only the known log-probabilities", () => {
   assert.equal(meanLogprob([{ logprob: -1 }, { logprob: null }, { logprob: -2 }]), -1.5);
   assert.equal(meanLogprob([{ logprob: null }]), null);
+});
+
+test("marks line breaks, and spaces that are a whole token, without removing the line breaks", () => {
+  assert.deepEqual(["\n\n", " ", " a b", "x\ty\n"].map(glyphText), ["⏎\n⏎\n", "␣", " a b", "x⇥\ty⏎\n"]);
 });
 
 test("shows whitespace in tokens as visible characters", () => {

@@ -83,6 +83,15 @@ export function drawnText({ text, isTextless: hasNone }: ShownToken, isLast: boo
   return isLast ? "⟨end⟩" : noText;
 }
 
+/**
+ * Returns a token's text with visible characters for its line breaks and tabs, and for spaces of a token that has only
+ * spaces.
+ */
+export function glyphText(text: string): string {
+  const spaced = /^ +$/.test(text) ? text.replaceAll(" ", "␣") : text;
+  return spaced.replaceAll("\n", "⏎\n").replaceAll("\t", "⇥\t");
+}
+
 /** Returns a token's text on one line, with visible characters in place of whitespace. */
 export function visibleText(text: string): string {
   return text.replaceAll("\n", "⏎").replaceAll("\t", "⇥").replaceAll(" ", "␣");

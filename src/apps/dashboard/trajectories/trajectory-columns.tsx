@@ -46,7 +46,7 @@ export function columnsOf(
       name: "tokens",
       isNumber: true,
       sort: ({ token_count: count }) => count,
-      cell: ({ token_count: count }) => (count === 0 ? "" : count),
+      cell: ({ token_count: count }) => (count === 0 ? "" : count.toLocaleString("en")),
     },
     ...costColumns(rows),
     {

@@ -8,6 +8,7 @@ import { FilterChoice, FilterForm, FilterText } from "../components/filter-form.
 import { filledIn } from "../components/filters.ts";
 import { JobModel, JobReward, JobState } from "../components/tables/job-cells.tsx";
 import { Icon } from "../components/icon.tsx";
+import { counted } from "../components/numbers.ts";
 import { listed } from "../components/paged-table.tsx";
 import { SavedViews } from "../components/menus/saved-views-menu.tsx";
 import { shortId } from "../components/short-id.ts";
@@ -235,5 +236,5 @@ function JobFilterForm({
 function itemsText(job: TrainingJob): string {
   if (job.counts === null) return "–";
   const { one, many } = jobItems(job);
-  return `${job.counts.trajectories} ${job.counts.trajectories === 1 ? one : many}`;
+  return counted(job.counts.trajectories, one, many);
 }

@@ -27,7 +27,9 @@ export function Dialog({
     return () => {
       isRendered.current = false;
       // The browser returns the focus only if a dialog closes before it is removed.
-      if (opener instanceof HTMLElement && opener.isConnected) opener.focus({ preventScroll: true });
+      const isCovered = document.querySelector("dialog[open]") !== null;
+      if (!isCovered && opener instanceof HTMLElement && opener.isConnected)
+        opener.focus({ preventScroll: true });
     };
   }, []);
   const keepOpen = (event: Event): void => {

@@ -43,7 +43,7 @@ export function BulkActions({
   return (
     <div class="bulk" role="group" aria-label="Actions on selected rows">
       <span class="muted" role="status">
-        {rows.length} selected
+        {rows.length.toLocaleString("en")} selected
       </span>
       <ActionButton isOff={isOff} act={() => save("jsonl")}>
         <Icon of="download" /> JSONL
