@@ -52,6 +52,8 @@ export type DeltaChunks = Readonly<Record<"u" | "w" | "q" | "p" | "k" | "decay",
 export class GraphBuilder {
   readonly #nodes: Node[] = [];
   readonly #known = new Map<string, Node>();
+  /** Numbers of long lists in attributes, by content. */
+  readonly #lists = new Map<string, number>();
   readonly #producers: Node[] = [];
   readonly #inputs: NamedValue[] = [];
   readonly #names = new Set<string>();
@@ -621,7 +623,7 @@ export class GraphBuilder {
     // Asserts that each operand is from this builder. Otherwise, another builder's value would silently stand for this
     // builder's value with the same id.
     for (const value of inputs) this.producer(value);
-    const key = `${kind} ${inputs.map(({ id }) => id).join(" ")} ${attributesKey(attributes)}`;
+    const key = `${kind} ${inputs.map(({ id }) => id).join(" ")} ${this.#keyOf(attributes)}`;
     const known = this.#known.get(key);
     if (known !== undefined) return known;
     const types: readonly TensorType[] = shapeRules[kind](inputs, attributes);
@@ -636,6 +638,20 @@ export class GraphBuilder {
     for (let index = 0; index < outputs.length; index++) this.#producers.push(node);
     this.#known.set(key, node);
     return node;
+  }
+
+  /** Returns the same text for attributes with the same content, and different texts otherwise. */
+  #keyOf(value: unknown): string {
+    if (typeof value !== "object" || value === null) return exactText(value);
+    if (Array.isArray(value)) {
+      if (value.length < longListLength) return `[${value.map((item) => this.#keyOf(item)).join()}]`;
+      const content = contentOf(value);
+      const number = this.#lists.get(content) ?? this.#lists.size;
+      this.#lists.set(content, number);
+      return `list ${number}`;
+    }
+    const fields = Object.entries(value).filter(([, field]) => field !== undefined);
+    return `{${fields.map(([name, field]) => `${name}:${this.#keyOf(field)}`).join()}}`;
   }
 
   #pair(a: Operand, b: Operand): readonly [Value, Value] {
@@ -674,25 +690,23 @@ function absoluteAxes(x: Value, axes: readonly number[] | undefined): readonly n
     : axes.map((axis) => absoluteAxis(x, axis)).sort((left, right) => left - right);
 }
 
-/** Cached keys of long lists of numbers, such as a constant's values, because a graph may use a list many times. */
-const listKeys = new WeakMap<readonly unknown[], string>();
+/**
+ * Contents of long lists of numbers, such as a constant's values. They are cached by list, because graphs use a list
+ * many times.
+ */
+const listContents = new WeakMap<readonly unknown[], string>();
 const longListLength = 64;
 
-function attributesKey(attributes: object): string {
-  return JSON.stringify(attributes, (_, value: unknown) =>
-    Array.isArray(value) && value.length >= longListLength ? listKey(value) : exactNumber(value),
-  );
-}
-
-function listKey(list: readonly unknown[]): string {
-  const known = listKeys.get(list);
+function contentOf(list: readonly unknown[]): string {
+  const known = listContents.get(list);
   if (known !== undefined) return known;
-  const key = list.map(exactNumber).join();
-  listKeys.set(list, key);
-  return key;
+  const content = list.map(exactText).join();
+  listContents.set(list, content);
+  return content;
 }
 
-/** Writes numbers as texts, because JSON would write infinities and NaN as null, and -0 as 0. */
-function exactNumber(value: unknown): unknown {
-  return typeof value === "number" ? `#${Object.is(value, -0) ? "-0" : value}` : value;
+/** Writes a number, text, truth value or null. Unlike JSON, distinguishes infinities, NaN and -0 from other values. */
+function exactText(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(value);
+  return Object.is(value, -0) ? "-0" : String(value);
 }

@@ -27,6 +27,8 @@ export function dimensionDifference(from: Dimension, subtracted: Dimension): Dim
 
 /** Multiplies dimensions (1 if there are none); the result is canonical. */
 export function dimensionProduct(dimensions: readonly Dimension[]): Dimension {
+  // Most shapes have no symbols. Adding 0 turns -0 into 0.
+  if (dimensions.every(isSize)) return dimensions.reduce((sizes, size) => sizes * size, 1) + 0;
   let product: Polynomial = new Map([["", 1]]);
   for (const dimension of dimensions) {
     const next: Polynomial = new Map();
@@ -76,11 +78,14 @@ export function evaluateDimension(dimension: Dimension, sizes: ReadonlyMap<strin
   return total;
 }
 
+function isSize(dimension: Dimension): dimension is number {
+  if (typeof dimension !== "number") return false;
+  assert(Number.isSafeInteger(dimension), `a dimension is an integer, got ${dimension}`);
+  return true;
+}
+
 function parse(dimension: Dimension): Polynomial {
-  if (typeof dimension === "number") {
-    assert(Number.isSafeInteger(dimension), `a dimension is an integer, got ${dimension}`);
-    return dimension === 0 ? new Map() : new Map([["", dimension]]);
-  }
+  if (isSize(dimension)) return dimension === 0 ? new Map() : new Map([["", dimension]]);
   const polynomial: Polynomial = new Map();
   for (const [, sign, text] of dimension.matchAll(/([+-]?)([^+-]+)/g)) {
     let coefficient = sign === "-" ? -1 : 1;

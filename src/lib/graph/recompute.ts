@@ -82,8 +82,9 @@ function partBetween(
   const needed = ancestors(builder, result, starts);
   const inside = new Set<Node>();
   const isInside = (value: Value): boolean => !starts.has(value.id) && inside.has(builder.producer(value));
-  for (const node of builder.nodes) {
-    if (!needed.has(node)) continue;
+  // Ids are ascending in the order of the operations. A walk over all operations would be slow, because a graph has many
+  // parts.
+  for (const node of [...needed].toSorted((one, other) => one.outputs[0].id - other.outputs[0].id)) {
     if (node.inputs.some((value) => starts.has(value.id) || isInside(value))) inside.add(node);
   }
   const read = new Set([...inside].flatMap((node) => node.inputs));
