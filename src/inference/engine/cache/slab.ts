@@ -22,10 +22,10 @@ export interface SlotRange {
 }
 
 /**
- * Size in bytes of a large page of the system. Larger parts start at such pages; otherwise, a page that two parts share
- * would take memory twice.
+ * Sizes in bytes of the system's large and small pages. The large parts of a slab start at large pages; otherwise, each
+ * part would take up to one more such page.
  */
-const pageBytes = 2 ** 21;
+const [largePageBytes, smallPageBytes] = [2 ** 21, 2 ** 12];
 
 export class Slab {
   /**
@@ -47,18 +47,21 @@ export class Slab {
     this.#capacity = capacity;
     // One allocation holds all layers. The C library requests such a large block from the system, which returns it
     // already zeroed. A smaller block might be reused memory, and clearing it would touch the whole slab at once.
-    let end = 0;
-    const parts = shape.caches.flatMap(({ kvHeadCount, headSize }) => {
+    const sizes = shape.caches.flatMap(({ kvHeadCount, headSize }) => {
       const size = positionRoom * kvHeadCount * headSize;
-      return [size, size].map((length) => {
-        const byteLength = length * Float32Array.BYTES_PER_ELEMENT;
-        const start = byteLength < pageBytes ? end : Math.ceil(end / pageBytes) * pageBytes;
-        end = start + byteLength;
-        return { start, length };
-      });
+      return [size, size];
     });
-    const memory = new ArrayBuffer(end);
-    const arrays = parts.map(({ start, length }) => new Float32Array(memory, start, length));
+    const isLarge = Math.min(...sizes) * Float32Array.BYTES_PER_ELEMENT >= largePageBytes;
+    let end = 0;
+    const starts = sizes.map((size) => {
+      const start = isLarge ? Math.ceil(end / largePageBytes) * largePageBytes : end;
+      end = start + size * Float32Array.BYTES_PER_ELEMENT;
+      return start;
+    });
+    // Linux aligns a block to large pages if it is a whole number of them, with the header of the C library included.
+    const paddedEnd = Math.ceil((end + smallPageBytes) / largePageBytes) * largePageBytes - smallPageBytes;
+    const memory = new ArrayBuffer(isLarge ? paddedEnd : end);
+    const arrays = starts.map((start, part) => new Float32Array(memory, start, sizes[part]));
     this.keys = arrays.filter((_, part) => part % 2 === 0);
     this.values = arrays.filter((_, part) => part % 2 === 1);
   }
