@@ -31,6 +31,8 @@ test(
     const jobs = page.getByRole("region", { name: "Newest jobs" }).last();
     await jobs.getByRole("link", { name: /first$/ }).waitFor();
     await jobs.getByText("succeeded").waitFor({ timeout: 90_000 });
+    await page.getByRole("button", { name: "Dismiss" }).click();
+    await page.getByRole("heading", { name: "First steps" }).waitFor({ state: "detached" });
     await jobs.getByRole("link", { name: /first$/ }).click();
     await page.getByRole("heading", { name: `Job ${jobId.slice(-8)}` }).waitFor();
     await page.getByRole("link", { name: "Models", exact: true }).click();

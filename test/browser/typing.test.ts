@@ -141,3 +141,12 @@ test("a question, a note and a form that were not sent stay", inBrowser, async (
   await page.getByRole("button", { name: "New queue" }).and(page.locator(":focus")).waitFor();
   await close();
 });
+
+test("a key that the server refuses leads to the sign-in, which says so", inBrowser, async () => {
+  const { page, close } = await openPage(ofPage(), { at: "#/chat" });
+  await page.evaluate("sessionStorage.setItem('hone-key', 'hone_revoked')");
+  await page.reload();
+  await page.getByText("The server no longer accepts your key").waitFor();
+  await page.getByLabel("Key of this server").and(page.locator(":focus")).waitFor();
+  await close();
+});

@@ -32,7 +32,9 @@ export function may(action: Action): boolean {
  */
 export async function resumeSession(): Promise<void> {
   const kept = sessionStorage.getItem(keyName);
-  session.value = (await open(kept)) ?? (kept === null ? null : await open(null));
+  const opened = (await open(kept)) ?? (kept === null ? null : await open(null));
+  hasExpired.value = kept !== null && opened === null;
+  session.value = opened;
 }
 
 /** Returns the name under which the browser stores something for the owner of the key, separately from other owners. */
@@ -57,7 +59,7 @@ export const hasExpired = signal(false);
 
 /** Ends a session whose key the server no longer accepts. The view stays, for the same user with a valid key. */
 export function endSession(): void {
-  hasExpired.value = session.value !== null;
+  if (session.value !== null) hasExpired.value = true;
   sessionStorage.removeItem(keyName);
   session.value = null;
 }
