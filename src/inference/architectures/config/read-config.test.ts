@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { test } from "node:test";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { ModelConfig } from "../config.ts";
@@ -67,6 +67,20 @@ test("reads Granite's factors: scores are multiplied by one by default", () => {
   );
   assert.equal(parse("granite", { attention_multiplier: undefined }).attentionScale, 1);
   assert.equal(parse("llama", { residual_multiplier: 2 }).residualScale, 1, "a field of another family");
+});
+
+test("names the commands with which vLLM computes a model that is not computed here", (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "hone-config-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const name = basename(folder);
+  const commands = `\`vllm serve ${folder} --port 8001\`, then \`hone serve --model '${name}=vllm+http://127.0.0.1:8001?files=${folder}'\``;
+  for (const changes of [{ architectures: ["MixtralForCausalLM"] }, { attention_chunk_size: 8 }]) {
+    writeFileSync(join(folder, "config.json"), JSON.stringify({ ...stored("llama"), ...changes }));
+    assert.throws(
+      () => readModelConfig(folder),
+      (error) => error instanceof ServiceError && error.message.includes(commands),
+    );
+  }
 });
 
 test("reads biases where the class has them, and refuses them elsewhere", () => {

@@ -1,6 +1,8 @@
 // Reads config.json and generation_config.json of a Hugging Face folder into a ModelConfig. If the decoder does not
 // support some options, one error names all of them with their values. Ignoring an option would compute a different
 // model.
+import { basename } from "node:path";
+import { ServiceError } from "../../../base/domain/service-error.ts";
 import { architectures, type Architecture, type LayerConfig, type ModelConfig } from "../config.ts";
 import { ggufNamesOf } from "../../../lib/model-files/gguf/gguf-model.ts";
 import { readConfigFiles, readEndOfTextIds } from "./served-config.ts";
@@ -18,13 +20,32 @@ import { readLayers, readRotarySize, refusePartialRotary } from "./read-layers.t
 export function readModelConfig(folder: string): ModelConfig {
   const { config, generation } = readConfigFiles(folder);
   const names = ggufNamesOf(folder);
-  if (names === null) return parseModelConfig(config, generation, folder);
+  if (names === null) {
+    try {
+      return parseModelConfig(config, generation, folder);
+    } catch (error) {
+      throw withVllmCommand(error, folder);
+    }
+  }
   const consequence = `The model ${names.file} cannot be served: it has unsupported options.`;
   return parse({
     reader: new ConfigReader(config, names.file, { nameOf: names.key }),
     consequence,
     generation,
     isTextPart: false,
+  });
+}
+
+/** Adds the commands with which vLLM computes the model to an error for unsupported options. */
+function withVllmCommand(error: unknown, folder: string): unknown {
+  if (!(error instanceof ServiceError) || error.code !== "unsupported") return error;
+  const { code, message, faults } = error;
+  // vLLM's default port is also Hone's.
+  const commands = `\`vllm serve ${folder} --port 8001\`, then \`hone serve --model '${basename(folder)}=vllm+http://127.0.0.1:8001?files=${folder}'\``;
+  return new ServiceError({
+    code,
+    faults,
+    message: `${message} Hone can also let vLLM compute models that it does not compute itself: ${commands} (docs/guides/vllm.md).`,
   });
 }
 
@@ -146,7 +167,7 @@ function readArchitecture(reader: ConfigReader): Architecture | null {
   const field = Array.isArray(names) ? "architectures" : "model_type";
   reader.refuse(
     field,
-    `this server computes ${[...architectures, ...multimodalClasses].join(", ")}; use a model of one of these, or let vLLM compute it: \`vllm serve <model>\`, then \`hone serve --model '<name>=vllm+http://127.0.0.1:8000?files=<model folder>'\` (docs/guides/vllm.md)`,
+    `this server computes ${[...architectures, ...multimodalClasses].join(", ")}; use a model of one of these`,
   );
   return null;
 }

@@ -75,6 +75,15 @@ test("adds a folder without weights as a description if requested", async (t) =>
     code: "unsupported",
     message: /qwen2\.gguf .*cannot be added without its weights; name the folder that it was made from/,
   });
+  const other = join(scratch, "Other");
+  cpSync(small, other, { recursive: true, dereference: true });
+  const config = JSON.parse(readFileSync(join(other, "config.json"), "utf8")) as object;
+  writeFileSync(
+    join(other, "config.json"),
+    JSON.stringify({ ...config, architectures: ["MixtralForCausalLM"] }),
+  );
+  await assert.rejects(add(other), { code: "unsupported", message: /MixtralForCausalLM/ });
+  assert.equal((await add(other, null, true)).name, "Other", "vLLM also computes models of other families");
   rmSync(join(folder, "tokenizer.json"));
   await assert.rejects(add(folder, "broken", true), { message: /tokenizer\.json/ });
 });

@@ -39,7 +39,7 @@ export async function addFromFiles(
     const [first] = found.files;
     const gguf = found.isGguf ? join(folder, basename(first)) : null;
     if (gguf !== null) await checkGguf(gguf, folder);
-    else await (withoutWeights ? checkDescriptions(folder) : checkFolder(folder));
+    else await (withoutWeights ? checkDescriptions(folder, { isForVllm: true }) : checkFolder(folder));
     return {
       license: gguf === null ? readFolderLicense(dirname(first)) : readGgufLicense(gguf),
       files: found.files.map((file) => ({

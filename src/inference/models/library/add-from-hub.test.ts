@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { systemClock, type Clock } from "../../../base/domain/clock.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
 import { readModelConfig } from "../../architectures/config/read-config.ts";
 import { addFromHub, type AddProgress } from "./add-from-hub.ts";
 import type { HubLimits } from "./hub/access.ts";
@@ -377,9 +378,16 @@ test("refuses an unsupported model before fetching its weights, and leaves nothi
   const { hub, folder, add } = await opened(t, {
     [repository]: { files: { ...small.files, "config.json": config } },
   });
-  await assert.rejects(add(), { message: /mamba/i });
+  const commands = `\`vllm serve ${repository} --port 8001\`, then \`hone models add ${repository} --name Small-Model --without-weights\` and \`hone serve --model 'Small-Model=vllm+http://127.0.0.1:8001'\``;
+  await assert.rejects(
+    add(),
+    (error) =>
+      error instanceof ServiceError && /mamba/i.test(error.message) && error.message.includes(commands),
+  );
   assert.equal(hub.requests.store.length, 0);
   assert.equal(existsSync(join(folder, ".unfinished/Small-Model")), false);
+  // vLLM also computes models of other families.
+  assert.equal((await add(repository, { withoutWeights: true })).name, "Small-Model");
 });
 
 test("refuses weights that do not match the configuration, and leaves nothing", async (t) => {

@@ -120,7 +120,7 @@ async function collect(hub: Hub, collection: Collection): Promise<Pick<AddedMode
   for (const file of descriptions) await take(file);
   // The descriptive files are checked before the weights are fetched, so that an unsupported model costs no download of
   // gigabytes.
-  if (descriptions.length > 0) await checkDescriptions(folder);
+  if (descriptions.length > 0) await checkDescriptions(folder, { isForVllm: source.withoutWeights === true });
   for (const file of weights) await take(file);
   report({ kind: "check" });
   const gguf = findGgufFile(weights.map(({ path }) => ({ name: basename(path) })));

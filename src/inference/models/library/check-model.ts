@@ -5,6 +5,7 @@ import { rm } from "node:fs/promises";
 import { systemClock } from "../../../base/domain/clock.ts";
 import { writeGgufFolder } from "../../../lib/model-files/gguf/gguf-model.ts";
 import { readModelConfig } from "../../architectures/config/read-config.ts";
+import { readServedConfig } from "../../architectures/config/served-config.ts";
 import { checkWeights } from "../../architectures/weights.ts";
 import { loadChatTemplate } from "../../chat-templates/load-chat-template.ts";
 import { loadTokenizer } from "../../../lib/tokenizer/tokenizer.ts";
@@ -12,10 +13,15 @@ import { loadTokenizer } from "../../../lib/tokenizer/tokenizer.ts";
 /**
  * Checks the files of a folder in the Hugging Face layout, but not the weights.
  *
+ * @param options.isForVllm true if only vLLM computes the model, which may then be of any family
  * @throws ServiceError naming the unsupported part
  */
-export async function checkDescriptions(folder: string): Promise<void> {
-  readModelConfig(folder);
+export async function checkDescriptions(
+  folder: string,
+  { isForVllm = false }: { readonly isForVllm?: boolean } = {},
+): Promise<void> {
+  if (isForVllm) readServedConfig(folder);
+  else readModelConfig(folder);
   await loadTokenizer(folder);
   await loadChatTemplate(folder, { clock: systemClock });
 }

@@ -2,7 +2,7 @@
 // Unfinished models are in the folder `.unfinished`; repeating the command that adds a model resumes it.
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { rename, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { flush, makeFolder } from "../../../store/artifacts/flush.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
@@ -263,5 +263,15 @@ function inWordsOfSource(error: unknown, work: string, source: ModelSource): unk
         ? dirname(source.path)
         : source.path;
   const { code, faults, cause } = error;
-  return new ServiceError({ code, message: error.message.replaceAll(work, shown), faults, cause });
+  const message =
+    source.kind === "hub" ? withAddCommand(error.message, work, source.repository) : error.message;
+  return new ServiceError({ code, message: message.replaceAll(work, shown), faults, cause });
+}
+
+/** Replaces the unfinished folder in a command that serves the model with vLLM by a command that adds the model's files. */
+function withAddCommand(message: string, work: string, repository: string): string {
+  const files = `?files=${work}`;
+  if (!message.includes(files)) return message;
+  const add = `hone models add ${repository} --name ${basename(work)} --without-weights`;
+  return message.replace(files, "").replace("`hone serve", `\`${add}\` and \`hone serve`);
 }

@@ -881,7 +881,7 @@ export function architectureOf(metadata: GgufMetadata): ReadArchitecture {
   const known = Object.hasOwn(architectures, prefix) ? architectures[prefix] : undefined;
   if (known === undefined) {
     throw metadata.error(
-      `its architecture is ${prefix}; ${ggufArchitectures.join(", ")} are served from GGUF files. Let vLLM compute other models: \`vllm serve <model>\`, then \`hone serve --model '<name>=vllm+http://127.0.0.1:8000?files=<folder with its config.json and tokenizer.json>'\` (docs/guides/vllm.md)`,
+      `its architecture is ${prefix}; ${ggufArchitectures.join(", ")} are served from GGUF files. Let vLLM compute other models: \`vllm serve <model> --port 8001\`, then \`hone serve --model '<name>=vllm+http://127.0.0.1:8001?files=<folder with its config.json and tokenizer.json>'\` (docs/guides/vllm.md)`,
     );
   }
   const isSet = (name: string): boolean => (metadata.number(`${prefix}.${name}`) ?? 0) !== 0;
