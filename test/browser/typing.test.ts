@@ -53,7 +53,7 @@ test("the settings of a chat keep what a user types while the names of models lo
 
 test("the project of a new model stays as typed while the known projects load", inBrowser, async () => {
   await registerModel(ofPage(), "known");
-  const { page, close } = await openPage(ofPage(), { at: "#/chat" });
+  const { page, close } = await openPage(ofPage(), { at: "#/bases" });
   const release = await hold(page, /\/v1\/preview\/models\?/);
   await page.goto(`${ofPage().url}/#/models`);
   await page.getByRole("button", { name: "New model" }).click();
