@@ -34,7 +34,7 @@ test("a user uploads conversations, sees rows and tokens, and starts the job", i
   await upload(conversation("Ho"), conversation("Hey"), conversation("Hello"));
   await page.getByText("unknown before the first job").waitFor();
   assert.equal(await page.getByText("cost").count(), 0, "a server without prices shows no costs");
-  await page.getByText(/^\d+ × 1 pass$/).waitFor();
+  await page.getByText(/^about \d+ × 1 pass$/).waitFor();
   await page.locator("mark", { hasText: "Hey" }).waitFor();
   assert.deepEqual(await seriousFaults(page), []);
   await page.getByLabel("Learning rate").fill("0.002");

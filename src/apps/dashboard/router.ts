@@ -34,9 +34,14 @@ export function go(address: string): void {
   location.hash = address;
 }
 
-/** Changes the query of the current view, without a new entry in the browser's history. */
+/**
+ * Changes the query of the current view, without a new entry in the browser's history. Does nothing if the user has just
+ * left the view: until the event `hashchange`, only the browser's address knows.
+ */
 export function replaceQuery(change: (query: URLSearchParams) => void): void {
   const { view, parts, query } = place.value;
+  const next = placeOf(location.hash);
+  if (addressOf(next.view, next.parts) !== addressOf(view, parts)) return;
   const changed = new URLSearchParams(query);
   change(changed);
   const text = changed.toString();

@@ -71,14 +71,14 @@ test("an unforeseen fault fails the start, and its reason goes only to the log",
   const folder = mkdtempSync(join(tmpdir(), "hone-broken-"));
   t.after(() => rmSync(folder, { recursive: true }));
   cpSync(modelFolder, folder, { recursive: true });
+  const settings = engineSettings.with({ threads: 1 });
+  const open = (cacheFolder: string) =>
+    openModelFolder(openingOf({ modelFolder: folder, cacheFolder, settings }), silentLogger);
+  await assert.rejects(open(join(folder, "config.json")), {
+    code: "internal",
+    message: `The model in ${folder} cannot be loaded; the log says why.`,
+  });
   rmSync(join(folder, "model.safetensors"));
   mkdirSync(join(folder, "model.safetensors"));
-  const settings = engineSettings.with({ threads: 1 });
-  await assert.rejects(
-    openModelFolder(openingOf({ modelFolder: folder, cacheFolder: folder, settings }), silentLogger),
-    {
-      code: "internal",
-      message: `The model in ${folder} cannot be loaded; the log says why.`,
-    },
-  );
+  await assert.rejects(open(folder), { code: "invalid", message: /model\.safetensors is a folder/ });
 });

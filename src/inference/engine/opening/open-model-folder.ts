@@ -57,12 +57,12 @@ async function open(
   const stored = readModelConfig(modelFolder);
   const config = { ...stored, contextLength: Math.min(stored.contextLength, contextLengthMax) };
   const cache = { cacheFolder, isReadOnly, onProgress, sharesTables: true };
-  // At a first start, the files are hashed while other threads convert them.
-  const [{ weights }, { sources, forms }] = await Promise.all([
+  const kernels = await kernelsFor(opening, { isReadOnly });
+  // At a first start, the files are hashed while other threads convert them. The conversion checks the files when it is
+  // called, so its error comes first.
+  const [{ sources, forms }, { weights }] = await Promise.all([
+    openQuantizedWeights(modelFolder, config, { ...cache, quantization, kernels, threads }),
     baseHashes(modelFolder, cacheFolder, { isReadOnly }),
-    kernelsFor(opening, { isReadOnly }).then((kernels) =>
-      openQuantizedWeights(modelFolder, config, { ...cache, quantization, kernels, threads }),
-    ),
   ]);
   const runner = await createGraphRunner({
     config,
