@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-const location = { hash: "" };
 const replaceState = (_state: unknown, _title: string, address: string): void => {
   location.hash = address;
 };
-Object.assign(globalThis, { location, history: { replaceState } });
+Object.assign(globalThis, { location: { hash: "" }, history: { replaceState } });
 const { addressOf, place, placeOf, replaceQuery } = await import("./router.ts");
 
 test("parses the URLs that it creates", () => {

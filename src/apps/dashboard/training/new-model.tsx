@@ -18,7 +18,14 @@ export function NewModel({ hone, onClose }: { readonly hone: Hone; readonly onCl
     go(addressOf("models", [id]));
   };
   return (
-    <FormDialog title="New model" needs="train" done="Model created." onSubmit={create} onClose={onClose}>
+    <FormDialog
+      title="New model"
+      needs="train"
+      isReady={summary.value !== null}
+      done="Model created."
+      onSubmit={create}
+      onClose={onClose}
+    >
       <ProjectField projects={projects.value ?? []} value={projects.value?.[0] ?? ""} isRequired />
       <label>
         Name

@@ -69,7 +69,6 @@ const refusals: readonly (readonly [string, Readonly<Record<string, unknown>>, R
   ["nemotron-h", { layers_block_type: ["moe", "attention"] }, /layers_block_type is .*a mixture of experts/],
   ["nemotron-h", { layers_block_type: ["mamba", "rwkv"] }, /layers of Mamba-2 \(M\), attention/],
   ["nemotron-h", { attention_bias: true }, /attention_bias is true/],
-  ["nemotron-h", { mlp_bias: true }, /mlp_bias is true/],
   ["nemotron-h", { mlp_hidden_act: "gelu" }, /mlp_hidden_act is "gelu"/],
 ];
 

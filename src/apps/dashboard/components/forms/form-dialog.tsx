@@ -12,6 +12,7 @@ export function FormDialog({
   title,
   needs,
   button = "Create",
+  isReady = true,
   done,
   onSubmit,
   onClose,
@@ -22,6 +23,8 @@ export function FormDialog({
   readonly needs: Action;
   /** Text of the button that submits the form. */
   readonly button?: string;
+  /** False while choices of the form are loaded. The form cannot be submitted yet. */
+  readonly isReady?: boolean;
   /** Message after a success; absent if the result is in sight. */
   readonly done?: string;
   readonly onSubmit: (form: HTMLFormElement) => Promise<void>;
@@ -56,7 +59,7 @@ export function FormDialog({
         {isAsking ? (
           <DiscardQuestion onKeep={() => setIsAsking(false)} onDiscard={onClose} />
         ) : (
-          <button type="submit" disabled={isBusy}>
+          <button type="submit" disabled={isBusy || !isReady}>
             {button}
           </button>
         )}
