@@ -122,6 +122,7 @@ def main(name: str, path: str, matrices: str = "F16") -> None:
     writer.add_token_types([3 if text == "<|end|>" else 1 for text in texts])
     writer.add_token_merges(["t h"])
     writer.add_eos_token_id(257)
+    writer.add_chat_template("{% for message in messages %}{{ message.content }}<|end|>{% endfor %}")
     final_norm = "token_embd_norm.weight" if arch == "lfm2" else "output_norm.weight"
     tensors = {"token_embd.weight": (vocabulary, width), final_norm: (width,)}
     if name == "llama-3.1-8b":
