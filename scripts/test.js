@@ -7,7 +7,7 @@
 // * Other files have a separate process: they start servers, or test their process.
 // * A test of a shared process that does not end within its limit ends the process (scripts/test-limit.js).
 // * The processes that take longest start first, so that at the end both cores still have work.
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { basename, join, sep } from "node:path";
 import { run } from "node:test";
@@ -92,8 +92,8 @@ const longest = [
 ];
 /** Time limit of a file, which then counts as failed. No file normally takes nearly as long. */
 const fileLimitMs = 15 * 60_000;
-/** Folder for files that stopped tests leave behind. */
-const temporary = mkdtempSync(join(tmpdir(), "hone-tests-"));
+/** Folder for temporary files, which is removed after the tests with all files that stopped tests leave behind. */
+const temporary = mkdtempSync(join(temporaryParent(), "hone-tests-"));
 process.once("exit", () => {
   try {
     rmSync(temporary, { recursive: true, force: true, maxRetries: 3 });
@@ -137,6 +137,14 @@ if (emulator === undefined && files.some((file) => file.startsWith(join("test", 
 if (environment.TEST_PACKAGE !== "on" && files.includes(join("test", "package.test.ts")))
   say("SKIPPED: the test that installs the npm package. Set TEST_PACKAGE=on to run it.");
 process.exit(hasFailed ? 1 : 0);
+
+/** Returns a folder in memory if there is one with enough room, because tests wait for a disk at each stored record. */
+function temporaryParent() {
+  const [inMemory, neededBytes] = ["/dev/shm", 4 * 2 ** 30];
+  if (process.env.TMPDIR !== undefined || !existsSync(inMemory)) return tmpdir();
+  const { bavail, bsize } = statfsSync(inMemory);
+  return bavail * bsize < neededBytes ? tmpdir() : inMemory;
+}
 
 /** Returns the name of the shared process that runs the file; null if the file needs a separate process. */
 function groupOf(file) {
