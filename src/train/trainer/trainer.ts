@@ -253,7 +253,10 @@ export interface TrainerProvider {
    * @returns a sentence to the job's creator if the job must save memory in a way that makes it much slower; else null
    * @throws ServiceError `unsupported`; the message states the estimate, the limit, the excess and a remedy
    */
-  readonly requireMemory?: (batches: Iterable<readonly TrainingSequence[]>, loss: Loss) => Promise<string | null>;
+  readonly requireMemory?: (
+    batches: Iterable<readonly TrainingSequence[]>,
+    loss: Loss,
+  ) => Promise<string | null>;
   /**
    * Opens a trainer. Throws `invalid`, `not_found` or `unsupported` if the adapter or state cannot be used, and
    * `cancelled` if the signal aborted.

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Checkpoint } from "../../client/api.ts";
-import { curvesOf, rewardColumns } from "./version-curves.ts";
+import { bestVersion, curvesOf, rewardColumns } from "./version-curves.ts";
 
 const version = (step: number, metrics: Record<string, number>): Checkpoint => ({
   id: `c${step}`,
@@ -59,4 +59,20 @@ test("shows each reward that a version has in a separate column", () => {
   assert.deepEqual(columns({ "val/reward": 0.75 }, { "data/reward": 0.25 }), ["val/reward", "data/reward"]);
   assert.deepEqual(columns({ "data/reward": NaN }, { "loss/train": 1, "train/reward": 0 }), ["train/reward"]);
   assert.deepEqual(columns(), []);
+});
+
+test("the best version is the one with the highest reward of the first metric that differs between versions", () => {
+  const versionOf = (step: number, validation: number, training: number) => ({
+    step,
+    metrics: { "val/reward": validation, "train/reward": training },
+  });
+  assert.deepEqual(bestVersion([versionOf(0, 0.2, 0.9), versionOf(1, 0.4, 0.1), versionOf(2, 0.4, 0.1)]), {
+    step: 1,
+    metric: "val/reward",
+  });
+  assert.deepEqual(bestVersion([versionOf(0, 0.2, 0.1), versionOf(1, 0.2, 0.9)]), {
+    step: 1,
+    metric: "train/reward",
+  });
+  assert.equal(bestVersion([versionOf(0, 0.2, 0.1), versionOf(1, 0.2, 0.1)]), null);
 });

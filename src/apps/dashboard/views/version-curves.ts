@@ -66,7 +66,7 @@ export function rewardColumns(versions: readonly Pick<Checkpoint, "metrics">[]):
 
 /**
  * Returns the version with the highest logged reward, the oldest if several are equal, and the metric that decided:
- * the first of `val/reward` and `train/reward` that several versions have. Null if there is no such metric.
+ * the first of `val/reward` and `train/reward` that differs between versions. Null if there is no such metric.
  */
 export function bestVersion(
   versions: readonly Pick<Checkpoint, "step" | "metrics">[],
@@ -75,8 +75,9 @@ export function bestVersion(
     const measured = versions.flatMap(({ step, metrics: { [metric]: value = NaN } }) =>
       Number.isFinite(value) ? [{ step, metric, value }] : [],
     );
-    const [best] = measured.toSorted((one, other) => other.value - one.value || one.step - other.step);
-    if (best !== undefined && measured.length > 1) return { step: best.step, metric };
+    const sorted = measured.toSorted((one, other) => other.value - one.value || one.step - other.step);
+    const [best, worst] = [sorted[0], sorted.at(-1)];
+    if (best !== undefined && best.value !== worst?.value) return { step: best.step, metric };
   }
   return null;
 }
