@@ -138,12 +138,19 @@ if (environment.TEST_PACKAGE !== "on" && files.includes(join("test", "package.te
   say("SKIPPED: the test that installs the npm package. Set TEST_PACKAGE=on to run it.");
 process.exit(hasFailed ? 1 : 0);
 
-/** Returns a folder in memory if there is one with enough room, because tests wait for a disk at each stored record. */
+/**
+ * Returns a folder in memory if there is one with enough room, because tests wait for a disk at each stored record. The
+ * folder must allow running programs, which some tests write.
+ */
 function temporaryParent() {
-  const [inMemory, neededBytes] = ["/dev/shm", 4 * 2 ** 30];
-  if (process.env.TMPDIR !== undefined || !existsSync(inMemory)) return tmpdir();
+  const [inMemory, mounts, neededBytes] = ["/dev/shm", "/proc/self/mounts", 4 * 2 ** 30];
+  if (process.env.TMPDIR !== undefined || !existsSync(inMemory) || !existsSync(mounts)) return tmpdir();
+  const lines = readFileSync(mounts, "utf8")
+    .split("\n")
+    .map((line) => line.split(" "));
+  const options = lines.findLast(([, place]) => place === inMemory)?.[3] ?? "noexec";
   const { bavail, bsize } = statfsSync(inMemory);
-  return bavail * bsize < neededBytes ? tmpdir() : inMemory;
+  return options.split(",").includes("noexec") || bavail * bsize < neededBytes ? tmpdir() : inMemory;
 }
 
 /** Returns the name of the shared process that runs the file; null if the file needs a separate process. */
