@@ -8,11 +8,11 @@ import { tensorFaults } from "./check-tensors.ts";
 import type { ModelConfig } from "./config.ts";
 import { ggufFilesOf, ggufNamesOf } from "../../lib/model-files/gguf/gguf-model.ts";
 import { readStoredTensors } from "../../lib/model-files/weight-files.ts";
-import { readFloats, type StoredTensor } from "../../lib/model-files/stored-tensor.ts";
+import type { StoredTensor } from "../../lib/model-files/stored-tensor.ts";
 import { joinExperts } from "./experts/join-experts.ts";
 import { float32Bytes, isStoredAsOffset, modelParameters } from "./parameters.ts";
 import { chooseForms, precisionLabel, type FormChoice } from "./quantized/choose-forms.ts";
-import { convertWeight, type Conversion } from "./quantized/conversion.ts";
+import { convertWeight, floatsOf, type Conversion } from "./quantized/conversion.ts";
 import { codeGradientParts } from "./quantized/quantized-parts.ts";
 import {
   gradientParts,
@@ -279,7 +279,8 @@ export function readModelWeights(
 export function floatReader(folder: string, config: ModelConfig): (name: string) => Float32Array {
   const stored = new Map(checkedTensors(folder, config).map((tensor) => [tensor.name, tensor]));
   const tables = rotarySources(config);
-  return (name) => tables.get(name)?.data ?? converted(present(stored.get(name), name), config);
+  return (name) =>
+    tables.get(name)?.data ?? floatsOf(conversionOf(present(stored.get(name), name), "float32", config));
 }
 
 /**
@@ -348,7 +349,7 @@ function isRedundant(name: string, config: ModelConfig): boolean {
   );
 }
 
-/** True if the tensor's bytes in the file already are the float32 values that {@link converted} would return. */
+/** True if the tensor's bytes in the file already are the float32 values that {@link floatsOf} would return. */
 function isUsableInPlace(
   { name, type, offset, rearranged, pieces }: StoredTensor,
   config: ModelConfig,
@@ -356,10 +357,4 @@ function isUsableInPlace(
   const isWidened = type !== "F32";
   const isChanged = rearranged !== undefined || pieces !== undefined || isStoredAsOffset(name, config);
   return !isWidened && !isChanged && offset % 4 === 0;
-}
-
-function converted(tensor: StoredTensor, config: ModelConfig): Float32Array {
-  const values = readFloats(tensor);
-  if (!isStoredAsOffset(tensor.name, config)) return values;
-  return values.map((value) => value + 1);
 }

@@ -56,10 +56,8 @@ export function convertWeight(
 ): readonly DataArrays[DataType][] {
   const tensor = range === null ? whole : rowsOf(whole, range.from, range.count);
   switch (form) {
-    case "float32": {
-      const values = readFloats(tensor);
-      return [isOffset ? values.map((value) => value + 1) : values];
-    }
+    case "float32":
+      return [floatsOf({ tensor, isOffset })];
     case "int8":
     case "uint8":
     case "int4":
@@ -68,4 +66,10 @@ export function convertWeight(
     default:
       return unreachable(form);
   }
+}
+
+/** Returns the values of a weight in float32. */
+export function floatsOf({ tensor, isOffset }: Pick<Conversion, "tensor" | "isOffset">): Float32Array {
+  const values = readFloats(tensor);
+  return isOffset ? values.map((value) => value + 1) : values;
 }
