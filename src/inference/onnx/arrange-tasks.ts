@@ -1,12 +1,13 @@
 // Tasks of the threads that arrange weights: the runtime saves the arranged weights of one operation to a file of its
 // own, and they are copied from there to their place in the file of all arranged weights.
-import { closeSync, mkdirSync, openSync, readFileSync, readSync, rmSync, writeSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, readFileSync, readSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { assert } from "../../base/domain/assert.ts";
 import type { TaskHandlers } from "../../base/processes/tasks.ts";
 import type { Graph } from "../../lib/graph/graph.ts";
 import { readExternalParameters } from "../../lib/graph/onnx/external-data.ts";
 import type { ArrangedWeight, FilePiece } from "../../lib/graph/weight-source.ts";
+import { writeWhole } from "../../lib/model-files/write-safetensors.ts";
 import { loadProgram, type SessionOptions } from "./session.ts";
 
 export interface ArrangeTasks {
@@ -78,13 +79,7 @@ export function copyPiece(from: number, to: number, { offset, byteLength, target
   for (let done = 0; done < byteLength;) {
     const count = readSync(from, buffer, 0, Math.min(buffer.length, byteLength - done), offset + done);
     assert(count > 0, `the file has ${byteLength} bytes at ${offset}`);
-    writeAll(to, buffer.subarray(0, count), target + done);
+    writeWhole(to, buffer.subarray(0, count), target + done);
     done += count;
   }
-}
-
-/** Writes bytes at a position of a file. */
-export function writeAll(descriptor: number, bytes: Uint8Array, position: number): void {
-  for (let done = 0; done < bytes.length;)
-    done += writeSync(descriptor, bytes, done, bytes.length - done, position + done);
 }

@@ -24,10 +24,10 @@ import {
   type FilePiece,
   type WeightSource,
 } from "../../lib/graph/weight-source.ts";
+import { writeWhole } from "../../lib/model-files/write-safetensors.ts";
 import {
   copyPiece,
   openTasks,
-  writeAll,
   type ArrangeTasks,
   type CopiedPiece,
   type SavedOperation,
@@ -148,7 +148,7 @@ async function writeArranged(
   const text = Buffer.from(JSON.stringify({ carrier, arranged, byteLength } satisfies ArrangedIndex));
   const length = Buffer.alloc(lengthBytes);
   length.writeUInt32LE(text.length);
-  writeAll(descriptor, Buffer.concat([text, length]), byteLength);
+  writeWhole(descriptor, Buffer.concat([text, length]), byteLength);
 }
 
 /** Runs tasks of {@link ArrangeTasks}. */
