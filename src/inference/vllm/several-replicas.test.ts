@@ -75,7 +75,9 @@ test("routes prompts with the same beginning to one server, and spreads others",
     [0, 0, 9],
   );
   for (const first of firsts(60)) await answer([first, 6, 7, 8]);
-  for (const stub of stubs) assert.ok(answeredBy(stub) >= 8, stubs.map(answeredBy).join(", "));
+  // Ports are random, and so are the shares. Fixed addresses show that they are even (`choose-replica.test.ts`); here a
+  // stub that answers none has a probability of 3 · (2/3)^60, which is 8e-11.
+  for (const stub of stubs) assert.ok(answeredBy(stub) > 0, stubs.map(answeredBy).join(", "));
 });
 
 test("prepares an adapter at every server", async (t) => {
