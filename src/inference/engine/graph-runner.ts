@@ -19,7 +19,8 @@ import {
 } from "../architectures/serving/sequence-memory.ts";
 import { toAdapterFeeds } from "./adapters/read-adapter.ts";
 import { AdapterCache, AdapterThread } from "./adapters/adapter-cache.ts";
-import { type ArrangedCache, arrangedForSessions } from "./sessions/arranged-cache.ts";
+import { type ArrangedCache, arrangedForSessions, cachedForSessions } from "./sessions/arranged-cache.ts";
+import { LateWeights } from "./sessions/late-weights.ts";
 import type { EntryRange, KvLane } from "./cache/kv-lane.ts";
 import { IdleWork } from "./idle-work.ts";
 import type { DecodingRows, LoadedAdapter, ModelRunner, PromptPart } from "./model-runner.ts";
@@ -31,7 +32,9 @@ import { laterPartCaches, layOutFirstParts, layOutLaterParts } from "./part-layo
 import {
   graphsOfEveryRequest,
   ServingSessions,
+  startsUnarranged,
   type GraphKind,
+  type GraphsOfEveryRequest,
   type SessionsOptions,
 } from "./sessions/serving-sessions.ts";
 
@@ -63,14 +66,40 @@ export interface GraphRunnerOptions extends SessionsOptions {
 export async function createGraphRunner(options: GraphRunnerOptions): Promise<ModelRunner> {
   const { clock, preparesAhead = true, arrangedCache, device = "cpu" } = options;
   const graphs = graphsOfEveryRequest(options);
-  // Arranged weights suit only the CPU's kernels.
-  const isArranged = arrangedCache !== undefined && device === "cpu";
-  const weights = isArranged ? await arrangedForSessions(graphs, arrangedCache, options) : options.weights;
-  const sessions = new ServingSessions({ ...options, weights });
   const idleClock = preparesAhead ? clock : undefined;
-  await sessions.prepare(graphs, { arrangesLater: isArranged && idleClock !== undefined });
+  // Arranged weights suit only the CPU's kernels.
+  const cache = device === "cpu" ? arrangedCache : undefined;
+  const arrangesLater = cache !== undefined && idleClock !== undefined;
+  const { weights, late } =
+    cache === undefined
+      ? { weights: options.weights, late: null }
+      : await arrangedWeights(graphs, { cache, mayBeLate: arrangesLater }, options);
+  const sessions = new ServingSessions({ ...options, weights });
+  await sessions.prepare(graphs, { arrangesLater, late });
   const idleWork = idleClock ? new IdleWork(idleClock, sessions.furtherTasks()) : null;
   return new GraphRunner(options, sessions, idleWork);
+}
+
+/** Weights with arranged copies; `late` writes those that are missing. */
+interface ArrangedWeights {
+  readonly weights: SessionsOptions["weights"];
+  readonly late: LateWeights | null;
+}
+
+/** Returns the arranged weights from the cache. Writes those that are missing, unless they may be written later. */
+async function arrangedWeights(
+  graphs: GraphsOfEveryRequest,
+  { cache, mayBeLate }: { readonly cache: ArrangedCache; readonly mayBeLate: boolean },
+  { weights, threads }: GraphRunnerOptions,
+): Promise<ArrangedWeights> {
+  const { onLateFailure, isReadOnly = false } = cache;
+  if (!mayBeLate || onLateFailure === undefined || isReadOnly || !startsUnarranged(graphs))
+    return { weights: await arrangedForSessions(graphs, cache, { weights, threads }), late: null };
+  const cached = cachedForSessions(graphs, cache, { weights, threads });
+  if (cached.isComplete) return { weights: cached.weights, late: null };
+  const write = (pace: () => Promise<void>): Promise<SessionsOptions["weights"]> =>
+    arrangedForSessions(graphs, cache, { weights, threads, pace });
+  return { weights: cached.weights, late: new LateWeights(write, onLateFailure) };
 }
 
 /** Prompt parts that are computed in one call. */
@@ -147,7 +176,7 @@ class GraphRunner implements ModelRunner {
   }
 
   async warmUp({ rank }: LoadedAdapter): Promise<void> {
-    for (const task of this.#sessions.tasksOf(loraFormOf(rank))) await task();
+    await this.#sessions.prepareAdapters(loraFormOf(rank));
   }
 
   dropAdapter(id: string): void {

@@ -27,6 +27,36 @@ test("runs one task in each idle moment, and postpones the next while there are 
   assert.deepEqual(done, [1, 2]);
 });
 
+test("a long task waits between its steps while there are calls, and ends when the work is stopped", async () => {
+  const clock = new FakeClock();
+  const steps: number[] = [];
+  const errors: unknown[] = [];
+  const work = new IdleWork(clock, [
+    async (untilIdle) => {
+      for (const step of [1, 2, 3, 4]) {
+        await untilIdle().catch((error: unknown) => (errors.push(error), Promise.reject(error)));
+        steps.push(step);
+        if (step < 4) work.postpone();
+        await clock.sleep(10);
+      }
+    },
+  ]);
+  work.postpone();
+  await clock.advance(1000);
+  assert.deepEqual(steps, [1], "the first step needs no further idle moment");
+  await clock.advance(109);
+  assert.deepEqual(steps, [1]);
+  await clock.advance(1);
+  assert.deepEqual(steps, [1, 2]);
+  await clock.advance(10);
+  await Promise.all([work.stop(), clock.advance(100)]);
+  assert.deepEqual(steps, [1, 2]);
+  assert.deepEqual(
+    errors.map((error) => (error as Error).name),
+    ["AbortError"],
+  );
+});
+
 test("continues after a task that fails", async () => {
   const clock = new FakeClock();
   const done: number[] = [];

@@ -15,26 +15,32 @@ const firstIdleMs = 1000;
  */
 const firstCallMsMax = 30_000;
 
-type Task = () => Promise<unknown>;
+/**
+ * A task of idle work.
+ *
+ * @param untilIdle waits until the engine is idle, if there was a call since the task began or waited last; a long task
+ * calls this function between its steps. Rejects once the work is stopped
+ */
+export type IdleTask = (untilIdle: () => Promise<void>) => Promise<unknown>;
 
 export class IdleWork {
   readonly #clock: Clock;
   readonly #abort = new AbortController();
-  readonly #tasks: Task[];
+  readonly #tasks: IdleTask[];
   #isRunning = false;
   #finished: Promise<void>;
   #wasBusy = false;
   readonly #firstCall = new AbortController();
 
   /** Starts waiting immediately: for the first call of {@link IdleWork.postpone}, then for idle time. */
-  constructor(clock: Clock, tasks: readonly Task[]) {
+  constructor(clock: Clock, tasks: readonly IdleTask[]) {
     this.#clock = clock;
     this.#tasks = [...tasks];
     this.#finished = this.#runFirst();
   }
 
   /** Adds a task to the end of the queue, and starts the work again if it has ended. */
-  add(task: Task): void {
+  add(task: IdleTask): void {
     this.#tasks.push(task);
     if (!this.#isRunning) this.#finished = this.#run(idleMs);
   }
@@ -64,10 +70,15 @@ export class IdleWork {
       await this.#idleMoment(ms);
       if (this.#abort.signal.aborted) break;
       await this.#tasks
-        .shift()?.()
+        .shift()?.(() => this.#untilIdle())
         .catch(() => undefined);
     }
     this.#isRunning = false;
+  }
+
+  async #untilIdle(): Promise<void> {
+    if (this.#wasBusy) await this.#idleMoment(idleMs);
+    this.#abort.signal.throwIfAborted();
   }
 
   /**

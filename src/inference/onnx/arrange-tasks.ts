@@ -1,6 +1,7 @@
 // Tasks of the threads that arrange weights: the runtime saves the arranged weights of one operation to a file of its
 // own, and they are copied from there to their place in the file of all arranged weights.
 import { closeSync, mkdirSync, openSync, readFileSync, readSync, rmSync } from "node:fs";
+import { setPriority } from "node:os";
 import { join } from "node:path";
 import { assert } from "../../base/domain/assert.ts";
 import type { TaskHandlers } from "../../base/processes/tasks.ts";
@@ -42,7 +43,15 @@ export interface CopiedPiece extends FilePiece {
   readonly target: number;
 }
 
-export function openTasks(): TaskHandlers<ArrangeTasks> {
+/** Data of a thread that arranges weights. */
+export interface ArrangeThread {
+  /** Niceness of the thread (Linux): 0 is the usual priority, 19 the lowest. */
+  readonly niceness: number;
+}
+
+export function openTasks({ niceness }: ArrangeThread): TaskHandlers<ArrangeTasks> {
+  // Only Linux can set the priority of a single thread.
+  if (niceness > 0 && process.platform === "linux") setPriority(niceness);
   return { save: saveOperation, copy: copyPieces };
 }
 

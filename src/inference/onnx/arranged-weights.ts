@@ -4,7 +4,7 @@
 import {
   closeSync,
   existsSync,
-  fsyncSync,
+  fsync,
   mkdirSync,
   openSync,
   readSync,
@@ -13,6 +13,7 @@ import {
   statSync,
 } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { env } from "onnxruntime-node";
 import { present } from "../../base/domain/assert.ts";
 import { eachConcurrently } from "../../base/processes/each-concurrently.ts";
@@ -29,6 +30,7 @@ import {
   copyPiece,
   openTasks,
   type ArrangeTasks,
+  type ArrangeThread,
   type CopiedPiece,
   type SavedOperation,
   type SaveTask,
@@ -57,6 +59,14 @@ interface ArrangedIndex {
 const pageBytes = 4096;
 const lengthBytes = 4;
 
+export interface ArrangeOptions extends Pick<SessionOptions, "weights" | "threads"> {
+  /**
+   * If given, the weights are arranged in the background, by one thread of low priority. It calls this function before
+   * each operation, and waits for the promise. A rejection ends the writing.
+   */
+  readonly pace?: (() => Promise<void>) | undefined;
+}
+
 /**
  * Writes the arranged weights of a graph's operations into a file, atomically. Omits arranged weights that another file
  * already holds. Each thread works on one operation at a time, which needs memory for one arranged weight per thread,
@@ -67,7 +77,7 @@ const lengthBytes = 4;
 export async function writeArrangedWeights(
   file: string,
   graph: Graph,
-  options: Pick<SessionOptions, "weights" | "threads">,
+  options: ArrangeOptions,
 ): Promise<void> {
   const folder = `${file}.${process.pid}.partial`;
   const whole = join(folder, "arranged");
@@ -76,7 +86,7 @@ export async function writeArrangedWeights(
     const descriptor = openSync(whole, "w");
     try {
       await writeArranged({ whole, descriptor, folder }, graph, options);
-      fsyncSync(descriptor);
+      await synchronize(descriptor);
     } finally {
       closeSync(descriptor);
     }
@@ -85,6 +95,8 @@ export async function writeArrangedWeights(
     rmSync(folder, { recursive: true, force: true });
   }
 }
+
+const synchronize = promisify(fsync);
 
 /**
  * Returns the disk space that writing needs besides the file itself. The runtime saves weights in both layouts; the
@@ -108,13 +120,15 @@ interface Target {
 async function writeArranged(
   { whole, descriptor, folder }: Target,
   graph: Graph,
-  { weights, threads }: Pick<SessionOptions, "weights" | "threads">,
+  { weights, threads, pace }: ArrangeOptions,
 ): Promise<void> {
   const operations = partsWithWeights(graph).map((operation, index): SaveTask => {
     const own = operation.parameters.map(({ name }) => [name, present(weights.get(name), name)] as const);
     return { operation, weights: new Map(own), folder: join(folder, `${index}`) };
   });
-  const workers = await openWorkers(Math.min(threads, operations.length));
+  const workers = await openWorkers(Math.min(threads, operations.length), {
+    isBackground: pace !== undefined,
+  });
   const written = new Set([...weights.values()].flatMap(arrangedIn).map(({ key }) => key));
   const arranged: ArrangedWeight[] = [];
   const savedNames = new Set<string>();
@@ -138,7 +152,11 @@ async function writeArranged(
     await workers.run("copy", { folder: task.folder, to: whole, pieces: copied });
   };
   try {
-    await inTurns(operations, { count: workers.count, save: (task) => workers.run("save", task), keep });
+    const save = async (task: SaveTask): Promise<SavedOperation> => {
+      await pace?.();
+      return workers.run("save", task);
+    };
+    await inTurns(operations, { count: workers.count, save, keep });
   } finally {
     await workers.close();
   }
@@ -165,16 +183,26 @@ interface Workers {
 /** Limits of a thread that arranges weights. The start of the engine has a deadline of its own. */
 const [taskMs, memoryMebibytes] = [24 * 60 * 60 * 1000, 512];
 
-/** Starts threads for several workers. One worker is the calling thread. */
-async function openWorkers(count: number): Promise<Workers> {
-  if (count <= 1) {
-    const tasks = openTasks();
+/** Niceness of a thread that arranges weights while the engine may compute. */
+const backgroundNiceness = 10;
+
+/**
+ * Starts threads for several workers, or one in the background. A single worker in the foreground is the calling thread.
+ */
+async function openWorkers(
+  countMax: number,
+  { isBackground }: { readonly isBackground: boolean },
+): Promise<Workers> {
+  const count = isBackground ? 1 : Math.max(countMax, 1);
+  if (count === 1 && !isBackground) {
+    const tasks = openTasks({ niceness: 0 });
     return { count: 1, run: async (kind, task) => tasks[kind](task, () => undefined), close: async () => {} };
   }
   // Otherwise the first of the threads would get the flag that the calling thread needs for its computations.
   await flushDenormals();
-  const pool = new WorkerPool<ArrangeTasks>({
+  const pool = new WorkerPool<ArrangeTasks, ArrangeThread>({
     module: new URL("./arrange-tasks.js", import.meta.url),
+    data: { niceness: isBackground ? backgroundNiceness : 0 },
     workerCount: count,
     stageMs: [taskMs],
     memoryMebibytes,

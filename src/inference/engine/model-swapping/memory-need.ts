@@ -29,8 +29,9 @@ const maskTokenBytes = 512;
 const programBytesPerLayer = 9.5 * 2 ** 20;
 
 /**
- * Number of copies of a model's weights in memory. Large weights are mapped twice: as stored, and as arranged for the
- * runtime's kernels. Small weights exist once, and again in each of twelve sessions.
+ * Number of copies of a model's weights in memory. Large weights exist twice: as stored, and as arranged for the
+ * runtime's kernels, which is a private copy until a first start has written it. Small weights exist once, and again in
+ * each of twelve sessions.
  */
 const weightCopies = { large: 2, small: 13 } as const;
 

@@ -5,6 +5,7 @@ import { everyKernel, type IntegerKernels } from "../../../base/domain/kernels/i
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { readModelConfig } from "../../architectures/config/read-config.ts";
 import { baseHashes } from "../../architectures/hashes/base-hashes.ts";
+import { keptBytes } from "../../architectures/quantized/weight-forms.ts";
 import { mayBeRounded, openQuantizedWeights, type ReadWeightsOptions } from "../../architectures/weights.ts";
 import { integerKernels } from "../../onnx/integer-kernels.ts";
 import type { Logger } from "../../../base/telemetry/logger.ts";
@@ -21,11 +22,17 @@ export async function openCachedModel(opening: ModelOpening): Promise<OpenModel 
 }
 
 /**
- * Opens a model folder.
+ * Opens a model folder. At a first start, the weights may be arranged in idle time afterwards, if the available memory
+ * is at least twice the private copy that the engine has meanwhile.
  *
+ * @param availableBytes memory that this process can take
  * @throws ServiceError if the folder has no model that can be computed; details of unforeseen errors are only logged
  */
-export async function openModelFolder(opening: ModelOpening, logger: Logger): Promise<OpenModel> {
+export async function openModelFolder(
+  opening: ModelOpening,
+  logger: Logger,
+  availableBytes: number = process.availableMemory(),
+): Promise<OpenModel> {
   const { modelFolder } = opening;
   try {
     const onProgress = (percent: number): void => {
@@ -35,7 +42,12 @@ export async function openModelFolder(opening: ModelOpening, logger: Logger): Pr
         `first start: ${percent} % of the model's weights are converted${next}`,
       );
     };
-    return await open(opening, { isReadOnly: false, onProgress });
+    const onLateFailure = (error: unknown): void =>
+      logger.error(
+        { err: error, modelFolder },
+        "the model's weights could not be arranged; until the next start, they take twice as much memory",
+      );
+    return await open(opening, { isReadOnly: false, onProgress, onLateFailure, availableBytes });
   } catch (error) {
     logger.error({ err: error, modelFolder }, "the model cannot be loaded");
     if (error instanceof ServiceError) throw error;
@@ -46,10 +58,24 @@ export async function openModelFolder(opening: ModelOpening, logger: Logger): Pr
   }
 }
 
-/** @param isReadOnly if true, writes no cache, and throws if cached data is missing */
+/**
+ * Maximum share of the available memory that a private copy of a model's weights may take, until the weights are
+ * arranged in idle time. The rest is for keys, values and results, since the system cannot reclaim the private copy.
+ */
+const privateShareMax = 0.5;
+
+interface OpenOptions extends Pick<ReadWeightsOptions, "onProgress"> {
+  /** If true, writes no cache, and throws if cached data is missing. */
+  readonly isReadOnly: boolean;
+  /** Called if weights that are arranged after the start cannot be arranged. */
+  readonly onLateFailure?: (error: unknown) => void;
+  /** Memory that this process can take; absent if weights must not be arranged after the start. */
+  readonly availableBytes?: number;
+}
+
 async function open(
   opening: ModelOpening,
-  { isReadOnly, onProgress }: Pick<ReadWeightsOptions, "onProgress"> & { readonly isReadOnly: boolean },
+  { isReadOnly, onProgress, onLateFailure, availableBytes = 0 }: OpenOptions,
 ): Promise<OpenModel> {
   const { modelFolder, cacheFolder, quantization, contextLengthMax } = opening;
   const { threads, adapterCountMax, device, draftTokensMax, preparesAhead } = opening;
@@ -64,6 +90,7 @@ async function open(
     openQuantizedWeights(modelFolder, config, { ...cache, quantization, kernels, threads }),
     baseHashes(modelFolder, cacheFolder, { isReadOnly }),
   ]);
+  const mayBeLate = keptBytes(config, forms) <= privateShareMax * availableBytes;
   const runner = await createGraphRunner({
     config,
     weights: sources,
@@ -82,6 +109,7 @@ async function open(
       model: realpathSync(modelFolder),
       weightsHash: weights,
       isReadOnly,
+      ...(mayBeLate && { onLateFailure }),
     },
   });
   return { runner, weights };

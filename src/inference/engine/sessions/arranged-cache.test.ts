@@ -1,5 +1,15 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -7,7 +17,7 @@ import { GraphBuilder } from "../../../lib/graph/builder.ts";
 import type { Graph } from "../../../lib/graph/graph.ts";
 import type { WeightSource } from "../../../lib/graph/weight-source.ts";
 import { mountSmallDisk } from "../../../../test/small-disk.ts";
-import { mappedWeights } from "./arranged-cache.ts";
+import { cachedForSessions, mappedWeights } from "./arranged-cache.ts";
 
 type Weights = ReadonlyMap<string, WeightSource>;
 
@@ -48,6 +58,76 @@ test("arranges large weights once for each content, and deletes a model's earlie
     rmSync(root, { recursive: true });
   }
 });
+
+/** Makes weights for {@link product} in a new folder, calls `use`, and removes the folder. */
+async function withLargeWeights(
+  use: (folders: {
+    readonly root: string;
+    readonly weights: Weights;
+    readonly graph: Graph;
+  }) => Promise<void>,
+): Promise<void> {
+  const root = mkdtempSync(join(tmpdir(), "arranged-cache-"));
+  const shape = [4096, 4352] as const;
+  writeFileSync(join(root, "weights"), new Uint8Array(4 * shape[0] * shape[1]));
+  const weights: Weights = new Map([["w", { file: join(root, "weights"), offset: 0 }]]);
+  try {
+    await use({ root, weights, graph: product(shape) });
+  } finally {
+    rmSync(root, { recursive: true });
+  }
+}
+
+const isMapped = (weights: Weights): boolean => "arranged" in (weights.get("w") ?? {});
+
+test("a server whose partial file another server removes uses the other server's file", () =>
+  withLargeWeights(async ({ root, weights, graph }) => {
+    const [other, own] = ["other", "own"].map((name) => ({
+      folder: join(root, name),
+      model: "one",
+      weightsHash: "a",
+    }));
+    const options = { weights, threads: 1 };
+    await mappedWeights(graph, other, options);
+    const [name] = readdirSync(other.folder);
+    const pace = (hasOther: boolean) => async (): Promise<void> => {
+      for (const partial of readdirSync(own.folder)) rmSync(join(own.folder, partial), { recursive: true });
+      if (hasOther) copyFileSync(join(other.folder, name), join(own.folder, name));
+    };
+    await assert.rejects(mappedWeights(graph, own, { ...options, pace: pace(false) }));
+    assert.ok(isMapped(await mappedWeights(graph, own, { ...options, pace: pace(true) })));
+    assert.deepEqual(readdirSync(own.folder), [name]);
+  }));
+
+test("writing that is stopped or killed leaves no file with the final name, and the next writing removes the rest", () =>
+  withLargeWeights(async ({ root, weights, graph }) => {
+    const cache = { folder: join(root, "cache"), model: "one", weightsHash: "a" };
+    const stop = (): Promise<void> => Promise.reject(new DOMException("stopped", "AbortError"));
+    await assert.rejects(mappedWeights(graph, cache, { weights, threads: 1, pace: stop }), {
+      name: "AbortError",
+    });
+    assert.deepEqual(readdirSync(cache.folder), []);
+    const text = [graph, cache, [...weights]].map((value) => JSON.stringify(value)).join(", ");
+    const killed = spawnSync(process.execPath, [
+      "--input-type=module",
+      "--eval",
+      `import { cachedForSessions, mappedWeights } from ${JSON.stringify(new URL("./arranged-cache.js", import.meta.url))};
+      const [graph, cache, weights] = [${text}];
+      const pace = async () => process.kill(process.pid, "SIGKILL");
+      await mappedWeights(graph, cache, { weights: new Map(weights), threads: 1, pace });`,
+    ]);
+    assert.equal(killed.signal, "SIGKILL", killed.stderr.toString());
+    const left = readdirSync(cache.folder);
+    assert.equal(left.length, 1);
+    assert.match(left[0], /\.partial$/);
+    assert.ok(!cachedForSessions({ token: graph, first: graph }, cache, { weights, threads: 1 }).isComplete);
+    assert.ok(isMapped(await mappedWeights(graph, cache, { weights, threads: 1 })));
+    assert.ok(cachedForSessions({ token: graph, first: graph }, cache, { weights, threads: 1 }).isComplete);
+    assert.deepEqual(
+      readdirSync(cache.folder).map((name) => name.endsWith(".arranged")),
+      [true],
+    );
+  }));
 
 test("leaves small weights, and those in memory, unchanged", async () => {
   const folder = join(tmpdir(), "never-made");

@@ -1,6 +1,6 @@
 // The sessions of a model's serving graphs, created in advance or at their first use. Sessions use arranged weights
-// (`arranged-cache.ts`), because with other weights a row could get different numbers in different batches. The one
-// exception is a session that multiplies only 8-bit codes, whose sums are exact.
+// (`arranged-cache.ts`), because with other weights a row could get different numbers in different batches. Sessions
+// that multiply only 8-bit codes, whose sums are exact, do without until idle work replaces them.
 import { unreachable } from "../../../base/domain/assert.ts";
 import type { Device } from "../../../base/domain/model.ts";
 import type { Graph, OpKind } from "../../../lib/graph/graph.ts";
@@ -18,6 +18,8 @@ import { buildReplayGraph } from "../../architectures/serving/replay-graph.ts";
 import type { WeightForms } from "../../architectures/quantized/weight-forms.ts";
 import type { WeightSource } from "../../../lib/graph/weight-source.ts";
 import { createSession, type Session } from "../../onnx/session.ts";
+import type { IdleTask } from "../idle-work.ts";
+import type { LateWeights } from "./late-weights.ts";
 import { recurrenceOf } from "../../architectures/recurrent/recurrence.ts";
 
 /**
@@ -54,37 +56,48 @@ export function graphsOfEveryRequest({
   return { token: graphOf("token", config, options), first: graphOf("first", config, options) };
 }
 
+/** Ways to make a start faster, at the cost of idle work afterwards. */
+export interface PrepareOptions {
+  /**
+   * If true, and results have the same bits, the session for first parts of prompts reads weights that are not arranged.
+   * This halves the time of a start, but makes short prompts about twice as slow, until idle work replaces the session.
+   */
+  readonly arrangesLater?: boolean;
+  /**
+   * Arranged weights that are not written yet. Until then, the session for single tokens has a private copy, and others
+   * read weights that are not arranged, or wait if they would have other bits.
+   */
+  readonly late?: LateWeights | null;
+}
+
 export class ServingSessions {
   readonly #options: SessionsOptions;
   readonly #sessions = new Map<string, Promise<Session>>();
   readonly #made = new Set<string>();
-  /** Session for first parts of prompts over weights that are not arranged; null if there is none. */
-  #unarranged: Session | null = null;
+  #weights: SessionsOptions["weights"];
+  #late: LateWeights | null = null;
+  /** Names of the sessions that idle work replaces by sessions that map arranged weights. */
+  readonly #provisional = new Set<string>();
+  /** Sessions that were replaced. A call may still use them until the next idle moment. */
+  #replaced: Session[] = [];
 
   constructor(options: SessionsOptions) {
     this.#options = options;
+    this.#weights = options.weights;
   }
 
-  /**
-   * Creates the sessions that every request needs, from {@link graphsOfEveryRequest}.
-   *
-   * @param arrangesLater if true, and results have the same bits, the session for first parts of prompts reads weights
-   * that are not arranged. This halves the time of a start, but makes short prompts about twice as slow, until the
-   * first of {@link ServingSessions.furtherTasks} replaces the session.
-   */
+  /** Creates the sessions that every request needs, from {@link graphsOfEveryRequest}. */
   async prepare(
-    { token, first }: GraphsOfEveryRequest,
-    { arrangesLater = false }: { readonly arrangesLater?: boolean } = {},
+    graphs: GraphsOfEveryRequest,
+    { arrangesLater = false, late = null }: PrepareOptions = {},
   ): Promise<void> {
-    await this.#keep(nameOf("token", null), this.#create(token));
-    if (!arrangesLater || !multipliesOnlyCodes(first)) {
-      await this.#keep(nameOf("first", null), this.#create(first));
-      return;
-    }
-    this.#unarranged = await this.#keep(
-      nameOf("first", null),
-      this.#create(first, { prepackWeights: false }),
-    );
+    this.#late = late;
+    const [token, first] = [nameOf("token", null), nameOf("first", null)];
+    if (late !== null) this.#provisional.add(token);
+    await this.#keep(token, this.#create(graphs.token));
+    const isUnarranged = (arrangesLater || late !== null) && startsUnarranged(graphs);
+    if (isUnarranged) this.#provisional.add(first);
+    await this.#keep(first, this.#create(graphs.first, { prepackWeights: !isUnarranged }));
   }
 
   /** True if requests may use graphs of this kind. Models with recurrences have no pairs of lanes. */
@@ -97,10 +110,12 @@ export class ServingSessions {
   }
 
   /**
-   * Returns tasks that each create a session needed only by some requests. Sessions for adapters of high rank are
-   * created only when such an adapter is used.
+   * Returns tasks for idle work: they write arranged weights that are not written yet, replace the sessions that do
+   * without them, and create sessions needed only by some requests. Sessions for adapters of high rank are created only
+   * when such an adapter is used.
    */
-  furtherTasks(): readonly (() => Promise<unknown>)[] {
+  furtherTasks(): readonly IdleTask[] {
+    const late = this.#late;
     const kinds: readonly (readonly [GraphKind, Lora])[] = [
       ["token", "whole"],
       ["first", "whole"],
@@ -114,29 +129,46 @@ export class ServingSessions {
       ["pair", null],
       ["pair", "whole"],
     ];
-    const wanted = kinds.filter(([kind]) => this.#isUsed(kind));
-    const arranging = [() => this.#arrangeFirst(), () => this.#releaseUnarranged()];
+    const replaced = (["token", "first"] as const).filter((kind) =>
+      this.#provisional.has(nameOf(kind, null)),
+    );
     return [
-      ...(this.#unarranged === null ? [] : arranging),
-      ...wanted.map(
-        ([kind, lora]) =>
-          () =>
-            this.get(kind, lora),
-      ),
+      ...(late === null ? [] : [(untilIdle: () => Promise<void>) => this.#take(late.written(untilIdle))]),
+      ...replaced.map((kind) => this.#taskOf(kind, null)),
+      ...kinds.filter(([kind]) => this.#isUsed(kind)).map(([kind, lora]) => this.#taskOf(kind, lora)),
+      () => this.#releaseReplaced(),
     ];
   }
 
-  async #arrangeFirst(): Promise<void> {
-    const { config, forms } = this.#options;
-    const arranged = await this.#create(graphOf("first", config, { lora: null, forms }));
-    this.#sessions.set(nameOf("first", null), Promise.resolve(arranged));
+  /** Returns a task that creates a session, or replaces it if it does without arranged weights. */
+  #taskOf(kind: GraphKind, lora: Lora): IdleTask {
+    return async () => {
+      await this.#releaseReplaced();
+      const name = nameOf(kind, lora);
+      const { config, forms } = this.#options;
+      const provisional = this.#provisional.has(name) ? await this.#sessions.get(name) : undefined;
+      if (provisional === undefined || this.#late !== null) {
+        await this.get(kind, lora);
+        return;
+      }
+      const session = await this.#create(graphOf(kind, config, { lora, forms }));
+      this.#provisional.delete(name);
+      this.#sessions.set(name, Promise.resolve(session));
+      this.#replaced.push(provisional);
+    };
   }
 
-  /** Must not run in the same idle moment as the replacement, because a call may still use the session. */
-  async #releaseUnarranged(): Promise<void> {
-    const session = this.#unarranged;
-    this.#unarranged = null;
-    await session?.release();
+  /** Must not run in the same idle moment as a replacement, because a call may still use the session. */
+  async #releaseReplaced(): Promise<void> {
+    const sessions = this.#replaced;
+    this.#replaced = [];
+    for (const session of sessions) await session.release();
+  }
+
+  /** Makes sessions that are created from now on map the arranged weights. */
+  async #take(written: Promise<SessionsOptions["weights"]>): Promise<void> {
+    this.#weights = await written;
+    this.#late = null;
   }
 
   /** True if the session exists, so that a call need not wait for its creation. */
@@ -145,10 +177,17 @@ export class ServingSessions {
   }
 
   /** Returns tasks that each create a session for adapters of this form. */
-  tasksOf(lora: LoraForm): readonly (() => Promise<unknown>)[] {
-    const drafts = this.#isUsed("drafts") ? (["drafts"] as const) : [];
-    const kinds = ["token", "first", "later", ...drafts] as const;
-    return kinds.map((kind) => () => this.get(kind, lora));
+  tasksOf(lora: LoraForm): readonly IdleTask[] {
+    return this.#kindsOfAdapters().map((kind) => this.#taskOf(kind, lora));
+  }
+
+  /** Creates all sessions for adapters of this form. */
+  async prepareAdapters(lora: LoraForm): Promise<void> {
+    for (const kind of this.#kindsOfAdapters()) await this.get(kind, lora);
+  }
+
+  #kindsOfAdapters(): readonly GraphKind[] {
+    return ["token", "first", "later", ...(this.#isUsed("drafts") ? (["drafts"] as const) : [])];
   }
 
   /**
@@ -158,12 +197,23 @@ export class ServingSessions {
    */
   get(kind: GraphKind, lora: Lora): Promise<Session> {
     const name = nameOf(kind, lora);
+    return this.#sessions.get(name) ?? this.#keep(name, this.#createNamed(name, kind, lora));
+  }
+
+  async #createNamed(name: string, kind: GraphKind, lora: Lora): Promise<Session> {
     const { config, forms } = this.#options;
-    return this.#sessions.get(name) ?? this.#keep(name, this.#create(graphOf(kind, config, { lora, forms })));
+    const graph = graphOf(kind, config, { lora, forms });
+    if (this.#late !== null && multipliesOnlyCodes(graph)) {
+      this.#provisional.add(name);
+      return this.#create(graph, { prepackWeights: false });
+    }
+    if (this.#late !== null) await this.#take(this.#late.writtenSoon());
+    return this.#create(graph);
   }
 
   #create(graph: Graph, { prepackWeights = true } = {}): Promise<Session> {
-    const { weights, threads, device } = this.#options;
+    const { threads, device } = this.#options;
+    const weights = this.#weights;
     // Sessions keep no memory between runs. They run one after another with varying sizes, and memory that one session
     // kept would not be available to the others.
     const memory = { plansMemory: false, keepsMemory: false };
@@ -181,10 +231,18 @@ export class ServingSessions {
 
   async close(): Promise<void> {
     const sessions = await Promise.all(this.#sessions.values());
-    if (this.#unarranged !== null) sessions.push(this.#unarranged);
-    for (const session of new Set(sessions)) await session.release();
+    for (const session of sessions) await session.release();
     this.#sessions.clear();
+    await this.#releaseReplaced();
   }
+}
+
+/**
+ * True if a session for first parts of prompts has the same bits without arranged weights, so that a start needs
+ * arranged weights for only one session.
+ */
+export function startsUnarranged({ first }: GraphsOfEveryRequest): boolean {
+  return multipliesOnlyCodes(first);
 }
 
 /** Operations whose results may have other bits if the runtime has arranged the weights that they multiply. */
