@@ -35,6 +35,8 @@ export const add = 0x6a;
 export const vector = (instruction: number): Code => [0xfd, unsigned(instruction)];
 /** Loads the 16 bytes at the address on the stack plus an offset. */
 export const load = (offset: number): Code => [vector(0x00), 0, unsigned(offset)];
+/** Loads four 16-bit integers at the address on the stack plus an offset, with their sign, as 32-bit integers. */
+export const loadShorts = (offset: number): Code => [vector(0x03), 0, unsigned(offset)];
 /** Stores 16 bytes at the address on the stack plus an offset. */
 export const store = (offset: number): Code => [vector(0x0b), 0, unsigned(offset)];
 /** Selects 16 bytes of two vectors; indices from 16 on select from the second. */
@@ -44,6 +46,9 @@ export const words = (...values: readonly number[]): Code => [
   vector(0x0c),
   [...new Uint8Array(Uint32Array.from(values).buffer)],
 ];
+
+/** Runs code if the number on the stack is not 0. */
+export const ifTrue = (code: Code): Code => [0x04, 0x40, code, 0x0b];
 
 /** Repeats code while one local is less than another, both unsigned; runs it at least once. */
 export function repeatWhileLess(local: number, end: number, code: Code): Code {

@@ -5,7 +5,9 @@ import {
   type Code,
   constant,
   get,
+  ifTrue,
   load,
+  loadShorts,
   repeatWhileLess,
   set,
   shuffle,
@@ -18,17 +20,33 @@ import {
 const range = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index);
 
 // Instructions by their numbers in the specification of WebAssembly.
-const f32 = { add: vector(0xe4), subtract: vector(0xe5), multiply: vector(0xe6) };
+const f32 = {
+  splat: vector(0x13),
+  greater: vector(0x44),
+  abs: vector(0xe0),
+  add: vector(0xe4),
+  subtract: vector(0xe5),
+  multiply: vector(0xe6),
+  largest: vector(0xeb),
+};
 const i32 = {
   equal: vector(0x37),
   shiftLeft: vector(0xab),
   add: vector(0xae),
+  subtract: vector(0xb1),
   max: vector(0xb8),
   widenLow: vector(0xa9),
   widenHigh: vector(0xaa),
 };
-const f64 = { splat: vector(0x14), add: vector(0xf0), multiply: vector(0xf2), promoteLow: vector(0x5f) };
-const [and, or, xor, select] = [vector(0x4e), vector(0x50), vector(0x51), vector(0x52)];
+const f64 = {
+  splat: vector(0x14),
+  add: vector(0xf0),
+  multiply: vector(0xf2),
+  promoteLow: vector(0x5f),
+  demote: 0xb6,
+};
+const [narrowShorts, narrowWords, anyTrue] = [vector(0x65), vector(0x85), vector(0x53)];
+const [and, or, select] = [vector(0x4e), vector(0x50), vector(0x52)];
 const splat32 = (word: number): Code => words(word, word, word, word);
 const splat64 = (value: number): Code => {
   const [low, high] = new Uint32Array(Float64Array.of(value).buffer);
@@ -72,73 +90,91 @@ const widen: WasmFunction = (() => {
   };
 })();
 
-/** Widens bfloat16 to float32, 8 numbers at a time. Parameters as those of `widen`. */
-const widenShort: WasmFunction = (() => {
-  const [from, end, to] = range(3);
-  const four = (widenHalf: Code, offset: number): Code => [
-    [get(to), get(from), load(0), widenHalf, constant(16), i32.shiftLeft, store(offset)],
-  ];
-  const body = [
-    four(i32.widenLow, 0),
-    four(i32.widenHigh, 16),
-    advance(from, constant(16)),
-    advance(to, constant(32)),
-  ];
-  return { parameters: ["i32", "i32", "i32"], locals: [], body: repeatWhileLess(from, end, body) };
-})();
+/** Loads four numbers, which are at an address plus an offset in numbers, as float32 times the inverse of `factor`. */
+interface RowLoader {
+  readonly four: (address: Code, offset: number) => Code;
+  readonly factor: number;
+  /** Bytes of 64 numbers. */
+  readonly blockBytes: number;
+}
+
+const loaders = {
+  float32: { four: (address, offset) => [address, load(4 * offset)], factor: 1, blockBytes: 256 },
+  // Exponent and fraction move to their places in a float32. The bias of the exponent, which is smaller by 112, makes
+  // the result too small by 2^112. Sums have the same bits as sums of the numbers themselves, even denormal ones.
+  float16: {
+    four: (address, offset) => [
+      [address, loadShorts(2 * offset), constant(13), i32.shiftLeft],
+      [splat32(0x8fffe000), and],
+    ],
+    factor: 2 ** 112,
+    blockBytes: 128,
+  },
+  bfloat16: {
+    four: (address, offset) => [address, loadShorts(2 * offset), constant(16), i32.shiftLeft],
+    factor: 1,
+    blockBytes: 128,
+  },
+} as const satisfies Readonly<Record<string, RowLoader>>;
 
 /**
- * Multiplies blocks of 64 numbers by a Hadamard matrix, in place. Each step replaces numbers that are `distance` apart
- * by their sum and difference. Parameters: address of the numbers and their end.
+ * Multiplies blocks of 64 numbers by a Hadamard matrix divided by 8, and finds the largest magnitudes in four lanes.
+ * Each step replaces numbers that are `distance` apart by their sum and difference. Parameters: address of the numbers,
+ * address of the results and their end, address of the magnitudes.
  */
-const rotate: WasmFunction = (() => {
-  const [at, end] = range(2);
-  const block = range(16).map((index) => 2 + index);
-  const spare = 18;
-  const sign = 0x80000000;
-  const inVector = (local: number, first: Code, second: Code, signs: Code): Code => [
-    [get(local), get(local), first],
-    [get(local), get(local), second, signs, xor],
-    [f32.add, set(local)],
+function rotate({ four, factor, blockBytes }: RowLoader): WasmFunction {
+  const [from, at, end, to, most, spare] = range(6);
+  const quad = range(4).map((index) => 6 + index);
+  const [even, odd] = [shuffle(lanes(0, 2, 4, 6)), shuffle(lanes(1, 3, 5, 7))];
+  const sumAndDifference = (one: number, other: number): Code => [
+    [get(one), get(other), f32.subtract],
+    [get(one), get(other), f32.add, set(one), set(other)],
   ];
-  const between = (one: number, other: number): Code => [
-    [get(one), get(other), f32.add],
-    [get(one), get(other), f32.subtract, set(other), set(one)],
+  const unzip = (one: number, other: number): Code => [
+    [get(one), get(other), even, get(one), get(other), odd, set(other), set(one)],
   ];
+  /** Distances 1 and 2, within two vectors. */
+  const within = (one: number, other: number): Code => [
+    [unzip(one, other), sumAndDifference(one, other)],
+    [unzip(one, other), sumAndDifference(one, other)],
+    unzip(one, other),
+  ];
+  /** The shorter distance, then twice the distance. */
+  const between = ([a, b, c, d]: readonly number[]): Code => [
+    [sumAndDifference(a, b), sumAndDifference(c, d)],
+    [sumAndDifference(a, c), sumAndDifference(b, d)],
+  ];
+  // More than four vectors at a time would not stay in the registers of a processor.
   const body = [
-    block.flatMap((local, index) => [
-      [get(at), load(16 * index), set(local)],
-      inVector(local, shuffle(lanes(0, 0, 2, 2)), shuffle(lanes(1, 1, 3, 3)), words(0, sign, 0, sign)),
-      inVector(local, shuffle(lanes(0, 1, 0, 1)), shuffle(lanes(2, 3, 2, 3)), words(0, 0, sign, sign)),
+    range(4).map((part) => [
+      quad.map((local, index) => [four(get(from), 16 * part + 4 * index), set(local)]),
+      [within(quad[0], quad[1]), within(quad[2], quad[3]), between(quad)],
+      quad.map((local, index) => [get(at), get(local), store(64 * part + 16 * index)]),
     ]),
-    [1, 2, 4, 8].flatMap((distance) =>
-      range(16)
-        .filter((index) => (index & distance) === 0)
-        .flatMap((index) => between(block[index], block[index + distance])),
-    ),
-    [splat32(0x3e000000), set(spare)],
-    block.flatMap((local, index) => [[get(at), get(local), get(spare), f32.multiply, store(16 * index)]]),
+    range(4).map((part) => [
+      quad.map((local, index) => [get(at), load(64 * index + 16 * part), set(local)]),
+      between(quad),
+      quad.map((local, index) => [
+        [get(local), get(spare), f32.multiply, set(local)],
+        [get(local), splat32(0x7fffffff), and, get(most), i32.max, set(most)],
+        [get(at), get(local), store(64 * index + 16 * part)],
+      ]),
+    ]),
+    advance(from, constant(blockBytes)),
     advance(at, constant(256)),
   ];
-  const locals = range(17).map(() => "v128" as const);
-  return { parameters: ["i32", "i32"], locals, body: repeatWhileLess(at, end, body) };
-})();
-
-/**
- * Finds the largest magnitudes of a row, in four lanes. Parameters: address of the numbers and their end, address of
- * the result.
- */
-const largest: WasmFunction = (() => {
-  const [at, end, to, most] = range(4);
-  // Without their sign, float32 numbers have the order of their bits as integers, and NaN is the largest.
-  const magnitude = [get(at), load(0), splat32(0x7fffffff), and];
-  const body = [magnitude, get(most), i32.max, set(most), advance(at, constant(16))];
+  const [norm] = new Uint32Array(Float32Array.of(factor / 8).buffer);
   return {
-    parameters: ["i32", "i32", "i32"],
-    locals: ["v128"],
-    body: [repeatWhileLess(at, end, body), get(to), get(most), store(0)],
+    parameters: ["i32", "i32", "i32", "i32"],
+    locals: range(6).map(() => "v128" as const),
+    body: [
+      [splat32(norm), set(spare)],
+      // Without their sign, float32 numbers have the order of their bits as integers, and NaN is the largest.
+      repeatWhileLess(at, end, body),
+      [get(to), get(most), store(0)],
+    ],
   };
-})();
+}
 
 /**
  * Adding this number to a float64 rounds it to an integer. The first byte of the result then has the last 8 bits of the
@@ -150,13 +186,19 @@ const rounding = 1.5 * 2 ** 52;
  * to 127) differ from the nearest tie by at least 2^-26.
  */
 const tieOffset = 2 ** -30;
+/**
+ * Adding 1.5 · 2^23 to a float32 rounds it to an integer too. Quotients in float32 are wrong by at most 2^-16, so those
+ * whose distance from the integer exceeds this number (0.5 - 2^-14) are rounded in float64.
+ */
+const nearTie = 0x3efff800;
 
 /**
  * Rounds numbers to 8-bit codes, 16 at a time. Parameters: address of the numbers and their end, address of the codes,
  * inverse of the scale.
  */
 const round: WasmFunction = (() => {
-  const [at, end, to, inverse, factor] = range(5);
+  const [at, end, to, inverse, factor, shortFactor, rest, sum] = range(8);
+  const quad = range(4).map((index) => 8 + index);
   const pair = (offset: number, isHigh: boolean): Code => [
     [get(at), load(offset)],
     isHigh ? [get(at), load(offset), shuffle(lanes(2, 3, 2, 3))] : [],
@@ -170,15 +212,30 @@ const round: WasmFunction = (() => {
   };
   const four = (offset: number): Code => [pair(offset, false), pair(offset, true), join([0, 8], [0, 8])];
   const eight = (offset: number): Code => [four(offset), four(offset + 16), join(range(4), range(4))];
+  const exactly: Code = [get(to), eight(0), eight(32), join(range(8), range(8)), store(0)];
+  const shortRounding = splat32(0x4b400000);
+  const quickly = (local: number, index: number): Code => [
+    [get(at), load(16 * index), get(shortFactor), f32.multiply, set(local)],
+    [get(local), shortRounding, f32.add, set(sum)],
+    [get(local), get(sum), shortRounding, f32.subtract, f32.subtract, f32.abs],
+    index === 0 ? set(rest) : [get(rest), f32.largest, set(rest)],
+    [get(sum), shortRounding, i32.subtract, set(local)],
+  ];
   const body = [
-    [get(to), eight(0), eight(32), join(range(8), range(8)), store(0)],
+    quad.map(quickly),
+    [get(to), get(quad[0]), get(quad[1]), narrowWords],
+    [get(quad[2]), get(quad[3]), narrowWords, narrowShorts, store(0)],
+    [get(rest), splat32(nearTie), f32.greater, anyTrue, ifTrue(exactly)],
     advance(at, constant(64)),
     advance(to, constant(16)),
   ];
   return {
     parameters: ["i32", "i32", "i32", "f64"],
-    locals: ["v128"],
-    body: [get(inverse), f64.splat, set(factor), repeatWhileLess(at, end, body)],
+    locals: range(8).map(() => "v128" as const),
+    body: [
+      [get(inverse), f64.splat, set(factor), get(inverse), f64.demote, f32.splat, set(shortFactor)],
+      repeatWhileLess(at, end, body),
+    ],
   };
 })();
 
@@ -211,5 +268,12 @@ const transpose: WasmFunction = (() => {
 
 /** Returns the bytes of the WebAssembly module that exports the loops. */
 export function vectorModule(): Uint8Array<ArrayBuffer> {
-  return assemble({ widen, widenShort, rotate, largest, round, transpose });
+  return assemble({
+    widen,
+    rotate: rotate(loaders.float32),
+    rotateHalves: rotate(loaders.float16),
+    rotateShorts: rotate(loaders.bfloat16),
+    round,
+    transpose,
+  });
 }

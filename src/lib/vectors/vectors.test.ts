@@ -66,7 +66,11 @@ for (const rowCount of [16, 40, 67]) {
 
 test("rounds 16-bit values as the same values in float32", () => {
   const K = 64;
-  const floats = Float32Array.from({ length: 16 * K }, (_, index) => Math.sin(index) * 2 ** (index % 20));
+  // The first rows also have numbers that are denormal in float16.
+  const floats = Float32Array.from(
+    { length: 16 * K },
+    (_, index) => Math.sin(index) * 2 ** ((index % 20) - (index < 8 * K ? 30 : 10)),
+  );
   for (const type of ["float16", "bfloat16"] as const) {
     const halves = type === "float16" ? float32ToFloat16(floats) : float32ToBfloat16(floats);
     const widened = type === "float16" ? float16ToFloat32(halves) : bfloat16ToFloat32(halves);
@@ -75,9 +79,25 @@ test("rounds 16-bit values as the same values in float32", () => {
       rounder.begin({ K, rowCount: 16, sliceRows: 16, hasColumns: false });
       if (given === "float32") rounder.floats.set(widened);
       else rounder.halves.set(new Uint8Array(halves.buffer));
-      const { rows, scales } = rounder.round(16, given);
-      return { rows: [...rows], scales: [...scales] };
+      const { rows, scales, isExact } = rounder.round(16, given);
+      return { rows: [...rows], scales: [...scales], isExact };
     });
     assert.deepEqual(results[0], results[1]);
+    assert.ok(results[0].isExact);
   }
+});
+
+test("says that codes of tiny, large, infinite and undefined numbers may be imprecise", () => {
+  const K = 64;
+  const isExact = (type: "float16" | "bfloat16", value: number): boolean => {
+    const rounder = new RowRounder();
+    rounder.begin({ K, rowCount: 1, sliceRows: 1, hasColumns: false });
+    const row = new Float32Array(K).fill(value, 5, 6);
+    const halves = type === "float16" ? float32ToFloat16(row) : float32ToBfloat16(row);
+    rounder.halves.set(new Uint8Array(halves.buffer));
+    return rounder.round(1, type).isExact;
+  };
+  for (const value of [0, 1, -(2 ** -24), 60_000]) assert.ok(isExact("float16", value), `${value}`);
+  for (const value of [Infinity, -Infinity, NaN]) assert.ok(!isExact("float16", value), `${value}`);
+  for (const value of [2 ** -125, 2 ** 17, Infinity, NaN]) assert.ok(!isExact("bfloat16", value), `${value}`);
 });

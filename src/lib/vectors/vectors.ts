@@ -16,12 +16,14 @@ interface WebAssemblyInterface {
 interface VectorCode {
   readonly memory: { readonly buffer: ArrayBuffer; readonly grow: (pages: number) => void };
   readonly widen: (from: number, end: number, to: number) => void;
-  readonly widenShort: (from: number, end: number, to: number) => void;
-  readonly rotate: (at: number, end: number) => void;
-  readonly largest: (at: number, end: number, to: number) => void;
+  readonly rotate: Rotate;
+  readonly rotateHalves: Rotate;
+  readonly rotateShorts: Rotate;
   readonly round: (at: number, end: number, to: number, inverse: number) => void;
   readonly transpose: (at: number, end: number, stride: number, to: number, step: number) => void;
 }
+
+type Rotate = (from: number, to: number, end: number, lanes: number) => void;
 
 let loaded: VectorCode | null = null;
 let compiled: object | null = null;
@@ -76,7 +78,17 @@ type ValueType = "float32" | "float16" | "bfloat16";
 export interface RoundedRows {
   readonly rows: Int8Array;
   readonly scales: Float32Array;
+  /** False if some codes or steps may be imprecise, because the numbers of a row are tiny, large, or not finite. */
+  readonly isExact: boolean;
 }
+
+/** Smallest scale whose codes {@link RowRounder.round} computes exactly; smaller scales may be denormal. */
+const exactScaleMin = 2 ** -120;
+/**
+ * Scales of this size are not exact: a row of float16 numbers may have such a scale because of infinite numbers or NaN,
+ * which count as at least 65,536. They make the largest number of a row at least 8,192.
+ */
+const exactScaleEnd = 64;
 
 /**
  * Rounds the rows of a matrix in the memory of the code, to which the caller writes values, and from which it reads
@@ -87,8 +99,8 @@ export class RowRounder {
   #matrix: RoundedMatrix = { K: blockLength, rowCount: 0, sliceRows: 0, hasColumns: false };
   /** Distance between columns. It is no power of two, because such addresses share few places of a cache. */
   #step = 0;
-  #halves = 0;
-  #floats = 0;
+  #values = 0;
+  #row = 0;
   #rows = 0;
   #lanes = 0;
 
@@ -98,44 +110,46 @@ export class RowRounder {
     this.#matrix = matrix;
     this.#step = wholeTurns(rowCount) + 64;
     const valueCount = wholeTurns(sliceRows) * K;
-    this.#halves = hasColumns ? K * this.#step : 0;
-    this.#floats = this.#halves + 2 * valueCount;
-    this.#rows = this.#floats + 4 * valueCount;
+    this.#values = hasColumns ? K * this.#step : 0;
+    this.#row = this.#values + 4 * valueCount;
+    this.#rows = this.#row + 4 * K;
     this.#lanes = this.#rows + valueCount;
     growTo(this.#code, this.#lanes + 16);
   }
 
   /** Memory for the values of a slice, in a 16-bit type. */
   get halves(): Uint8Array {
-    return new Uint8Array(this.#code.memory.buffer, this.#halves, this.#floats - this.#halves);
+    return new Uint8Array(this.#code.memory.buffer, this.#values, (this.#row - this.#values) / 2);
   }
 
   /** Memory for the values of a slice in float32. */
   get floats(): Float32Array {
-    return new Float32Array(this.#code.memory.buffer, this.#floats, (this.#rows - this.#floats) / 4);
+    return new Float32Array(this.#code.memory.buffer, this.#values, (this.#row - this.#values) / 4);
   }
 
   /**
    * Multiplies each block of 64 values of the first rows by the Hadamard matrix divided by 8. Rounds each row to 127
-   * positive and 127 negative steps, of which the last is the row's largest magnitude. Steps below 2^-120 give
-   * imprecise codes.
+   * positive and 127 negative steps, of which the last is the row's largest magnitude.
    */
   round(count: number, type: ValueType): RoundedRows {
     const { K } = this.#matrix;
-    const { widen, widenShort, rotate, largest, round, memory } = this.#code;
-    const end = this.#floats + 4 * count * K;
-    if (type === "float16") widen(this.#halves, this.#halves + 2 * count * K, this.#floats);
-    if (type === "bfloat16") widenShort(this.#halves, this.#halves + 2 * count * K, this.#floats);
-    rotate(this.#floats, end);
+    const { rotate, rotateHalves, rotateShorts, round, memory } = this.#code;
+    const rotateRow = { float32: rotate, float16: rotateHalves, bfloat16: rotateShorts }[type];
+    const rowBytes = (type === "float32" ? 4 : 2) * K;
+    const end = this.#row + 4 * K;
+    const rows = new Int8Array(memory.buffer, this.#rows, count * K);
     const scales = new Float32Array(count);
     const lanes = new Float32Array(memory.buffer, this.#lanes, 4);
+    let isExact = true;
     for (let row = 0; row < count; row++) {
-      const from = this.#floats + 4 * row * K;
-      largest(from, from + 4 * K, this.#lanes);
-      scales[row] = Math.max(...lanes) / 127;
-      round(from, from + 4 * K, this.#rows + row * K, 1 / scales[row]);
+      rotateRow(this.#values + row * rowBytes, this.#row, end, this.#lanes);
+      const scale = Math.fround(Math.max(lanes[0], lanes[1], lanes[2], lanes[3]) / 127);
+      scales[row] = scale;
+      if (scale === 0) rows.fill(0, row * K, (row + 1) * K);
+      else round(this.#row, end, this.#rows + row * K, 1 / scale);
+      isExact &&= scale === 0 || (scale >= exactScaleMin && scale < exactScaleEnd);
     }
-    return { rows: new Int8Array(memory.buffer, this.#rows, count * K), scales };
+    return { rows, scales, isExact };
   }
 
   /**

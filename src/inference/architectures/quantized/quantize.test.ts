@@ -2,6 +2,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../base/domain/random.ts";
+import {
+  bfloat16ToFloat32,
+  float16ToFloat32,
+  float32ToBfloat16,
+  float32ToFloat16,
+} from "../../../lib/model-files/half-floats.ts";
 import { blockValues, toInt4, toInt8, toInt8Columns, writeColumns } from "./quantize.ts";
 import { roundedCodes } from "./rounded-codes.ts";
 import { rotated, rotationMatrix, rotationSize } from "./rotation.ts";
@@ -85,12 +91,26 @@ test("rotated rows in vector code have the codes of plain loops, also for ties a
     () => 2 ** -130 * random.uniform(),
     (k: number) => (k === 5 ? Infinity : 1),
     (k: number) => (k === 70 ? NaN : random.uniform()),
+    (k: number) => (k === 3 ? 65_536 : random.uniform()),
+    () => 2 ** -22 * random.uniform(),
+    // Half of these quotients exceed a tie by less than the error of a float32 quotient.
+    (k: number) => (k % 64 === 0 ? (k === 0 ? 127 : 40.5 + 2 ** -16) : 0),
   ];
   for (const row of rows) {
     const values = Float32Array.from({ length: K }, (_, k) => row(k));
     const reader = { together: 1, floats: () => values };
     const { rows: codes, scales } = roundedCodes(reader, [1, K], { hasRows: true });
     assert.deepEqual({ rows: codes, scales }, toInt8(rotated(values, K), [1, K]));
+    for (const type of ["float16", "bfloat16"] as const) {
+      const halves = type === "float16" ? float32ToFloat16(values) : float32ToBfloat16(values);
+      const widened = type === "float16" ? float16ToFloat32(halves) : bfloat16ToFloat32(halves);
+      const read = (_from: number, _count: number, into: Uint8Array): void =>
+        into.set(new Uint8Array(halves.buffer));
+      const ofHalves = { together: 1, floats: () => widened, halves: { type, read } };
+      const rounded = roundedCodes(ofHalves, [1, K], { hasRows: true });
+      const { rows: plainCodes, scales: plainScales } = toInt8(rotated(widened, K), [1, K]);
+      assert.deepEqual([rounded.rows, rounded.scales], [plainCodes, plainScales], type);
+    }
   }
 });
 

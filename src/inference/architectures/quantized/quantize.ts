@@ -75,11 +75,6 @@ export function roundRotated(values: Float32Array, K: number): Int8Rows {
   return toInt8(rotated(values, K), [values.length / K, K]);
 }
 
-/** True if vector code gives imprecise codes for some row, which must then be rounded by {@link roundRotated}. */
-export function hasTinyScales(scales: Float32Array): boolean {
-  return scales.some((scale) => scale !== 0 && scale < tinyScale);
-}
-
 /**
  * Writes rows of codes [count, K] into the columns of a matrix [K, N].
  *

@@ -11,7 +11,7 @@ import {
   type StoredTensor,
 } from "../../../lib/model-files/stored-tensor.ts";
 import { blockLength, RowRounder, turnedRows } from "../../../lib/vectors/vectors.ts";
-import { hasTinyScales, roundRotated, writeColumns } from "./quantize.ts";
+import { roundRotated, writeColumns } from "./quantize.ts";
 import { rotationSize } from "./rotation.ts";
 
 /** Reads rows of a weight. */
@@ -109,9 +109,11 @@ function fastCodes(
         rounder.floats.set(values.subarray((from - first) * K, (from - first + count) * K));
       else halves?.read(from, count, rounder.halves);
       const slice = rounder.round(count, halves?.type ?? "float32");
-      if (hasTinyScales(slice.scales)) {
+      if (!slice.isExact) {
         const plain = values?.subarray((from - first) * K, (from - first + count) * K) ?? floats(from, count);
-        slice.rows.set(roundRotated(plain, K).rows);
+        const exact = roundRotated(plain, K);
+        slice.rows.set(exact.rows);
+        slice.scales.set(exact.scales);
       }
       scales.set(slice.scales, from);
       if (hasRows) rows.set(slice.rows, from * K);
