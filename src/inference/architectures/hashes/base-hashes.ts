@@ -2,8 +2,7 @@
 // files that affect results. Because hashing gigabytes takes a while, hashes are cached in the folder of converted
 // weights until a file changes.
 import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
-import { mkdir, readFile, readdir, realpath, rename, stat, writeFile } from "node:fs/promises";
+import { mkdir, open, readFile, readdir, realpath, rename, stat, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { BaseHashes } from "../../../base/domain/model.ts";
@@ -112,7 +111,16 @@ async function readCache(file: string): Promise<Kept | null> {
 /** Returns the hex SHA-256 of a file of any size. */
 export async function hashFile(file: string): Promise<string> {
   const hash = createHash("sha256");
-  for await (const chunk of createReadStream(file, { highWaterMark: 1 << 20 }))
-    hash.update(chunk as Uint8Array); // A stream without an encoding yields bytes.
-  return hash.digest("hex");
+  const opened = await open(file);
+  try {
+    // A stream would read each part into new memory, which takes a tenth longer.
+    const part = Buffer.allocUnsafeSlow(2 ** 20);
+    for (;;) {
+      const { bytesRead } = await opened.read(part);
+      if (bytesRead === 0) return hash.digest("hex");
+      hash.update(part.subarray(0, bytesRead));
+    }
+  } finally {
+    await opened.close();
+  }
 }
