@@ -32,6 +32,7 @@ import {
   type RowRange,
 } from "./quantized/conversion.ts";
 import type { ConvertTasks } from "./quantized/convert-tasks.ts";
+import { freeRoundedCodes } from "./quantized/rounded-codes.ts";
 import { writeParts, type PlacedPart } from "./quantized/written-parts.ts";
 
 /** A tensor in a cache file. */
@@ -91,6 +92,7 @@ export function ensureCached(
       writing.finish();
     } finally {
       writing.end();
+      freeRoundedCodes();
     }
     removeEarlier(file);
   }

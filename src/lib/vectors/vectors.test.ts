@@ -34,9 +34,9 @@ test("rounds to the nearest step, and ties up", () => {
   const values = new Float32Array(64 * steps.length);
   for (const [block, step] of steps.entries()) values[64 * block] = 8 * step * 0.03125;
   const rounder = new RowRounder();
-  rounder.begin({ K: values.length, rowCount: 1, sliceRows: 1, hasColumns: false });
+  rounder.begin({ K: values.length, rowCount: 1, sliceRows: 1, hasRows: false, hasColumns: false });
   rounder.floats.set(values);
-  const { rows, scales } = rounder.round(1, "float32");
+  const { rows, scales } = rounder.round(1, "float32", 0);
   assert.deepEqual([...scales], [0.03125]);
   const expected = [127, 1, 2, 0, -1, 64, -126, 126];
   assert.deepEqual(
@@ -45,18 +45,24 @@ test("rounds to the nearest step, and ties up", () => {
   );
 });
 
-for (const rowCount of [16, 40, 67]) {
-  test(`turns ${rowCount} rows into columns, a slice at a time`, () => {
+for (const [rowCount, hasRows] of [
+  [16, false],
+  [40, true],
+  [67, false],
+  [67, true],
+] as const) {
+  test(`turns ${rowCount} rows into columns, a slice at a time${hasRows ? ", and keeps the rows" : ""}`, () => {
     const [K, sliceRows] = [128, 32];
     const rounder = new RowRounder();
-    rounder.begin({ K, rowCount, sliceRows, hasColumns: true });
+    rounder.begin({ K, rowCount, sliceRows, hasRows, hasColumns: true });
     const all: number[] = [];
     for (let from = 0; from < rowCount; from += sliceRows) {
       const count = Math.min(sliceRows, rowCount - from);
       for (let index = 0; index < count * K; index++) rounder.floats[index] = Math.sin(index + from * K);
-      all.push(...rounder.round(count, "float32").rows);
+      all.push(...rounder.round(count, "float32", from).rows);
       rounder.turn(count, from);
     }
+    if (hasRows) assert.deepEqual([...rounder.rows()], all);
     const columns = rounder.columns();
     assert.equal(columns.length, rowCount * K);
     for (let k = 0; k < K; k++)
@@ -76,10 +82,10 @@ test("rounds 16-bit values as the same values in float32", () => {
     const widened = type === "float16" ? float16ToFloat32(halves) : bfloat16ToFloat32(halves);
     const results = ([type, "float32"] as const).map((given) => {
       const rounder = new RowRounder();
-      rounder.begin({ K, rowCount: 16, sliceRows: 16, hasColumns: false });
+      rounder.begin({ K, rowCount: 16, sliceRows: 16, hasRows: false, hasColumns: false });
       if (given === "float32") rounder.floats.set(widened);
       else rounder.halves.set(new Uint8Array(halves.buffer));
-      const { rows, scales, isExact } = rounder.round(16, given);
+      const { rows, scales, isExact } = rounder.round(16, given, 0);
       return { rows: [...rows], scales: [...scales], isExact };
     });
     assert.deepEqual(results[0], results[1]);
@@ -91,11 +97,11 @@ test("says that codes of tiny, large, infinite and undefined numbers may be impr
   const K = 64;
   const isExact = (type: "float16" | "bfloat16", value: number): boolean => {
     const rounder = new RowRounder();
-    rounder.begin({ K, rowCount: 1, sliceRows: 1, hasColumns: false });
+    rounder.begin({ K, rowCount: 1, sliceRows: 1, hasRows: false, hasColumns: false });
     const row = new Float32Array(K).fill(value, 5, 6);
     const halves = type === "float16" ? float32ToFloat16(row) : float32ToBfloat16(row);
     rounder.halves.set(new Uint8Array(halves.buffer));
-    return rounder.round(1, type).isExact;
+    return rounder.round(1, type, 0).isExact;
   };
   for (const value of [0, 1, -(2 ** -24), 60_000]) assert.ok(isExact("float16", value), `${value}`);
   for (const value of [Infinity, -Infinity, NaN]) assert.ok(!isExact("float16", value), `${value}`);

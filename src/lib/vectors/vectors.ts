@@ -67,6 +67,8 @@ interface RoundedMatrix {
   readonly rowCount: number;
   /** Maximum number of rows that are rounded at a time. */
   readonly sliceRows: number;
+  /** True to keep the codes of all rows. */
+  readonly hasRows: boolean;
   /** True to also write the codes to a matrix [K, rowCount]. */
   readonly hasColumns: boolean;
 }
@@ -96,7 +98,7 @@ const exactScaleEnd = 64;
  */
 export class RowRounder {
   readonly #code = load();
-  #matrix: RoundedMatrix = { K: blockLength, rowCount: 0, sliceRows: 0, hasColumns: false };
+  #matrix: RoundedMatrix = { K: blockLength, rowCount: 0, sliceRows: 0, hasRows: false, hasColumns: false };
   /** Distance between columns. It is no power of two, because such addresses share few places of a cache. */
   #step = 0;
   #values = 0;
@@ -106,14 +108,14 @@ export class RowRounder {
 
   /** Provides memory for a matrix, and forgets the previous one. */
   begin(matrix: RoundedMatrix): void {
-    const { K, rowCount, sliceRows, hasColumns } = matrix;
+    const { K, rowCount, sliceRows, hasRows, hasColumns } = matrix;
     this.#matrix = matrix;
     this.#step = wholeTurns(rowCount) + 64;
     const valueCount = wholeTurns(sliceRows) * K;
     this.#values = hasColumns ? K * this.#step : 0;
     this.#row = this.#values + 4 * valueCount;
     this.#rows = this.#row + 4 * K;
-    this.#lanes = this.#rows + valueCount;
+    this.#lanes = this.#rows + (hasRows ? wholeTurns(rowCount) * K : valueCount);
     growTo(this.#code, this.#lanes + 16);
   }
 
@@ -130,14 +132,17 @@ export class RowRounder {
   /**
    * Multiplies each block of 64 values of the first rows by the Hadamard matrix divided by 8. Rounds each row to 127
    * positive and 127 negative steps, of which the last is the row's largest magnitude.
+   *
+   * @param from index of the first row in the matrix
    */
-  round(count: number, type: ValueType): RoundedRows {
+  round(count: number, type: ValueType, from: number): RoundedRows {
     const { K } = this.#matrix;
     const { rotate, rotateHalves, rotateShorts, round, memory } = this.#code;
     const rotateRow = { float32: rotate, float16: rotateHalves, bfloat16: rotateShorts }[type];
     const rowBytes = (type === "float32" ? 4 : 2) * K;
     const end = this.#row + 4 * K;
-    const rows = new Int8Array(memory.buffer, this.#rows, count * K);
+    const at = this.#rowsFrom(from);
+    const rows = new Int8Array(memory.buffer, at, count * K);
     const scales = new Float32Array(count);
     const lanes = new Float32Array(memory.buffer, this.#lanes, 4);
     let isExact = true;
@@ -146,7 +151,7 @@ export class RowRounder {
       const scale = Math.fround(Math.max(lanes[0], lanes[1], lanes[2], lanes[3]) / 127);
       scales[row] = scale;
       if (scale === 0) rows.fill(0, row * K, (row + 1) * K);
-      else round(this.#row, end, this.#rows + row * K, 1 / scale);
+      else round(this.#row, end, at + row * K, 1 / scale);
       isExact &&= scale === 0 || (scale >= exactScaleMin && scale < exactScaleEnd);
     }
     return { rows, scales, isExact };
@@ -161,9 +166,15 @@ export class RowRounder {
     const { K } = this.#matrix;
     // The last rows of a matrix may be fewer than 16. The columns of the others are beyond the matrix.
     for (let row = 0; row < count; row += turnedRows) {
-      const at = this.#rows + row * K;
+      const at = this.#rowsFrom(from) + row * K;
       this.#code.transpose(at, at + K, K, from + row, this.#step);
     }
+  }
+
+  /** Returns the codes [rowCount, K]. */
+  rows(): Int8Array {
+    const { K, rowCount } = this.#matrix;
+    return new Int8Array(this.#code.memory.buffer, this.#rows, rowCount * K);
   }
 
   /** Returns the codes [K, rowCount]. Called once, at the end. */
@@ -172,6 +183,12 @@ export class RowRounder {
     const codes = new Int8Array(this.#code.memory.buffer, 0, K * this.#step);
     for (let k = 1; k < K; k++) codes.copyWithin(k * rowCount, k * this.#step, k * this.#step + rowCount);
     return codes.subarray(0, K * rowCount);
+  }
+
+  /** Returns the address of the codes of a row. */
+  #rowsFrom(from: number): number {
+    const { K, hasRows } = this.#matrix;
+    return this.#rows + (hasRows ? from * K : 0);
   }
 }
 

@@ -67,7 +67,7 @@ function readRows(descriptor: number, tensor: StoredTensor, into: Uint8Array): v
 }
 
 export interface RoundedCodes {
-  /** Codes [N, K]; empty if not wanted. */
+  /** Codes [N, K]; empty if not wanted. The next call overwrites them. */
   readonly rows: Int8Array;
   /** Codes [K, N]; empty if not wanted. The next call overwrites them. */
   readonly columns: Int8Array;
@@ -83,6 +83,11 @@ interface WantedCodes {
 /** Created at first use, because most processes convert nothing. */
 let rounder: RowRounder | null = null;
 
+/** Frees the memory of earlier conversions, which may be as large as a model's largest weight. */
+export function freeRoundedCodes(): void {
+  rounder = null;
+}
+
 /** Rotates the rows of a weight [N, K], and rounds them to 8 bits. */
 export function roundedCodes(reader: RowReader, shape: readonly number[], wanted: WantedCodes): RoundedCodes {
   const isFast = rotationSize(shape[1]) === blockLength;
@@ -96,10 +101,9 @@ function fastCodes(
 ): RoundedCodes {
   const step = rowsAtOnce(wholeUnit(together, turnedRows), K);
   const sliceRows = halves === undefined ? rowsAtOnce(turnedRows, K) : step;
-  const rows = new Int8Array(hasRows ? N * K : 0);
   const scales = new Float32Array(N);
   rounder ??= new RowRounder();
-  rounder.begin({ K, rowCount: N, sliceRows, hasColumns });
+  rounder.begin({ K, rowCount: N, sliceRows, hasRows, hasColumns });
   for (let first = 0; first < N; first += step) {
     const end = Math.min(first + step, N);
     const values = halves === undefined ? floats(first, end - first) : null;
@@ -108,7 +112,7 @@ function fastCodes(
       if (values !== null)
         rounder.floats.set(values.subarray((from - first) * K, (from - first + count) * K));
       else halves?.read(from, count, rounder.halves);
-      const slice = rounder.round(count, halves?.type ?? "float32");
+      const slice = rounder.round(count, halves?.type ?? "float32", from);
       if (!slice.isExact) {
         const plain = values?.subarray((from - first) * K, (from - first + count) * K) ?? floats(from, count);
         const exact = roundRotated(plain, K);
@@ -116,11 +120,15 @@ function fastCodes(
         slice.scales.set(exact.scales);
       }
       scales.set(slice.scales, from);
-      if (hasRows) rows.set(slice.rows, from * K);
       if (hasColumns) rounder.turn(count, from);
     }
   }
-  return { rows, columns: hasColumns ? rounder.columns() : new Int8Array(0), scales };
+  const none = new Int8Array(0);
+  return {
+    rows: hasRows ? rounder.rows() : none,
+    columns: hasColumns ? rounder.columns() : none,
+    scales,
+  };
 }
 
 function plainCodes(
