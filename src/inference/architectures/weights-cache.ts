@@ -15,7 +15,7 @@ import {
   rmSync,
   statSync,
 } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { present } from "../../base/domain/assert.ts";
 import { eachConcurrently } from "../../base/processes/each-concurrently.ts";
@@ -139,7 +139,8 @@ interface CacheFile {
 }
 
 /**
- * Returns the name of a cache file, and creates its folder if the file must be written.
+ * Returns the name of a cache file. If the file must be written, creates its folder and removes abandoned partial
+ * files.
  *
  * @throws Error if the file is missing and must not be written
  */
@@ -152,10 +153,33 @@ function missingFile(
   const path = join(cacheFolder, name);
   const isMissing = !existsSync(path);
   if (isMissing && isReadOnly) throw new Error(`${path} is missing`);
-  if (isMissing) mkdirSync(cacheFolder, { recursive: true });
+  if (isMissing) {
+    mkdirSync(cacheFolder, { recursive: true });
+    removeAbandoned(path);
+  }
   const isEarlier = (other: string): boolean =>
     other.startsWith(`${modelKey}-`) && other.endsWith(ending) && other !== name;
   return { path, isMissing, isEarlier };
+}
+
+/** Removes unfinished copies of a file, left behind by processes that crashed. */
+function removeAbandoned(path: string): void {
+  const folder = dirname(path);
+  for (const name of readdirSync(folder)) {
+    if (!name.startsWith(`${basename(path)}.`)) continue;
+    const processId = /^(\d+)\.partial$/.exec(name.slice(basename(path).length + 1))?.[1];
+    if (processId !== undefined && !isRunning(Number(processId))) rmSync(join(folder, name), { force: true });
+  }
+}
+
+function isRunning(processId: number): boolean {
+  try {
+    // Signal 0 only checks that the process exists.
+    return process.kill(processId, 0);
+  } catch (error) {
+    // Safe cast: Node's errors have a code. Another one, for example EPERM, shows that the process exists.
+    return (error as NodeJS.ErrnoException).code !== "ESRCH";
+  }
 }
 
 /** A model has one file of each kind. Earlier files belong to earlier weights of the model, so they are removed. */

@@ -1,5 +1,6 @@
 // Tests where a session gets weights from: memory, the model's own file, or a file that is converted once.
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import {
   cpSync,
   mkdtempSync,
@@ -9,6 +10,7 @@ import {
   statSync,
   truncateSync,
   utimesSync,
+  writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -299,6 +301,21 @@ test("threads that fail leave no file", async () => {
   truncateSync(join(folder, "model.safetensors"), 20_000);
   await assert.rejects(opening, { code: "invalid" });
   assert.deepEqual(readdirSync(cacheFolder), []);
+});
+
+test("a conversion removes partial files of crashed processes", () => {
+  const folder = "test/fixtures/goldens/models/llama";
+  const config = readModelConfig(folder);
+  const cacheFolder = mkdtempSync(join(scratch, "abandoned-"));
+  const options = { cacheFolder, memoryBytesMax: 1000, quantization: "8", kernels: everyKernel } as const;
+  readQuantizedWeights(folder, config, options);
+  const [name] = readdirSync(cacheFolder);
+  rmSync(join(cacheFolder, name));
+  const ended = spawnSync(process.execPath, ["--version"]).pid;
+  const kept = [`${name}.${process.ppid}.partial`, `other.${ended}.partial`, `${name}.${ended}.partial.txt`];
+  for (const partial of [...kept, `${name}.${ended}.partial`]) writeFileSync(join(cacheFolder, partial), "");
+  readQuantizedWeights(folder, config, options);
+  assert.deepEqual(readdirSync(cacheFolder).sort(), [name, ...kept].sort());
 });
 
 test("training over 8 bits uses the served weights, and one more file for gradients", () => {
