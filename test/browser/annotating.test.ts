@@ -76,6 +76,13 @@ test(
     await page.getByRole("row", { name: /^tone/ }).getByRole("link", { name: "3", exact: true }).click();
     const items = page.getByRole("region", { name: "Items" }).last();
     await items.getByText("tone: rude").waitFor();
+    // An item that has answers is judged again only after a question, because that deletes the answers.
+    await items.getByRole("button", { name: "Judge again" }).first().click();
+    await page.getByRole("dialog").getByText("are deleted now").waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+    await items.getByText("tone: rude").waitFor();
+    await page.getByRole("combobox", { name: "State" }).selectOption("skipped");
+    await items.getByText("tone: rude").waitFor({ state: "detached" });
     await items
       .getByRole("row", { name: /Where is Rome.*skipped/ })
       .getByRole("button")

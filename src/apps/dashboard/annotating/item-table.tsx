@@ -61,6 +61,7 @@ function ItemLink({
 export function answersColumn(isShown: (answer: FeedbackRecord) => boolean): DataColumn<JudgedItem> {
   return {
     name: "answers",
+    class: "replies",
     isText: true,
     cell: ({ answers }) =>
       answers.filter(isShown).map((answer) => (
@@ -71,16 +72,22 @@ export function answersColumn(isShown: (answer: FeedbackRecord) => boolean): Dat
   };
 }
 
-/** @param after number of items before the page */
+/**
+ * Returns a page of a queue's items with their answers.
+ *
+ * @param place `after` is the number of items before the page; `state` is the state of the items, or empty for all
+ */
 export async function readItems(
   hone: Hone,
   { project_id, queue_id }: QueueName,
-  after: string,
+  { after, state }: { readonly after: string; readonly state: string },
   signal: AbortSignal,
 ): Promise<ListedPage<JudgedItem>> {
   const offset = Number(after);
+  // Safe cast: the server refuses other states.
+  const filter = state === "" ? {} : { annotation_states: [state as AnnotationItem["annotation_state"]] };
   // One more item than is shown, which is there if there is a next page.
-  const body = { project_id, offset, limit: pageSize + 1, include_beginnings: true };
+  const body = { project_id, offset, limit: pageSize + 1, include_beginnings: true, filter };
   const { items } = await hone.call(
     "POST /annotation_queues/{queue_id}/items/query",
     { path: { queue_id }, body },

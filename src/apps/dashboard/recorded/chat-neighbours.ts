@@ -74,7 +74,8 @@ async function keysOf(
     }
     case "queues": {
       const { itemColumns, readItems } = await import("../annotating/item-table.tsx");
-      const { rows } = await readItems(hone, { project_id: project, queue_id: queueId }, after, signal);
+      const queue = { project_id: project, queue_id: queueId };
+      const { rows } = await readItems(hone, queue, { after, state: query.get("state") ?? "" }, signal);
       const shown = orderedRows(rows, itemColumns, layoutIn(query));
       return ofReferences(shown.map(({ item }) => item.vendor_ref));
     }
