@@ -312,24 +312,35 @@ export const opCases: { readonly [K in OpKind]: readonly OpCase[] } = {
       build: (b, value) => b.gatherRows(value("table"), value("ids")),
     },
   ],
+  gatherColumns: [
+    {
+      inputs: { ...floats("table", [3, 5]), ...ints("ids", [2, 3], [4, 0, 0, 1, 4, 4], ["B", "T"]) },
+      build: (b, value) => b.gatherColumns(value("table"), value("ids")),
+    },
+  ],
   int8MatMul: codeTypes.map((dtype): OpCase => ({
     inputs: floats("x", [2, 3, 4], { shape: ["B", "T", 4] }),
     build: (b, value) => {
       const weight = codesOf(b, dtype, [4, 2], [1, -127, 127, 0, -50, 3, 90, 77]);
       const scales = b.constant("float32", [2], [0.02, 0.5]);
-      const source = value("x");
-      const back = codesOf(b, dtype, [2, 4], [127, 3, -1, 90, 0, 50, -127, 77]);
-      const learned = {
-        source,
-        weight: back,
-        scales: b.constant("float32", [4], [0.02, 0.01, 0.03, 0.04]),
-      };
-      const x = b.negate(source);
+      const x = value("x");
       // Two products have the same operand, whose codes must be computed only once. Some rows are zeros.
       return [
-        b.int8MatMul(x, weight, scales, learned),
+        b.int8MatMul(x, weight, scales),
         b.int8MatMul(x, codesOf(b, dtype, [4, 1], [5, 100, -127, 3]), b.full([1], 0.1)),
         b.int8MatMul(b.multiply(x, 0), weight, scales),
+      ];
+    },
+  })),
+  int8BackMatMul: codeTypes.map((dtype): OpCase => ({
+    inputs: floats("x", [6, 2], { shape: ["N", 2] }),
+    build: (b, value) => {
+      const weight = codesOf(b, dtype, [4, 2], [1, -127, 127, 0, -50, 3, 90, 77]);
+      const scales = b.constant("float32", [2], [0.02, 0.5]);
+      // Some rows are zeros.
+      return [
+        b.int8BackMatMul(value("x"), weight, scales),
+        b.int8BackMatMul(b.multiply(value("x"), 0), weight, scales),
       ];
     },
   })),
@@ -346,10 +357,8 @@ export const opCases: { readonly [K in OpKind]: readonly OpCase[] } = {
       },
       build: (b, value) => {
         const codes = [10, -127, 127, 0, -50, 3, 90, 77, -5, 64, 31, -100, 8, 55, -9];
-        const columns = [0, 1, 2].flatMap((channel) => codes.filter((_, index) => index % 3 === channel));
         const weight = {
-          rows: codesOf(b, dtype, [5, 3], codes),
-          columns: codesOf(b, dtype, [3, 5], columns),
+          codes: codesOf(b, dtype, [3, 5], codes),
           scales: b.constant("float32", [5], [0.002, 0.001, 0.003, 0.004, 0.002]),
         };
         const { logprobs, entropies } = b.int8LinearLogprob(value("x"), weight, value("ids"));

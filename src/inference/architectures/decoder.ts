@@ -22,7 +22,7 @@ import { asRows, capped, type DeclaredWeights, type Linear } from "./linear.ts";
 import { type NormName, normPath } from "./module-names.ts";
 import { mambaOutput } from "./recurrent/mamba.ts";
 import { finalNormName, layerScaleName, outputProjection, projection, sinksName } from "./parameters.ts";
-import { weightParts, type WeightForms } from "./quantized/weight-forms.ts";
+import { trainedParts, weightParts, type WeightForms } from "./quantized/weight-forms.ts";
 import { type RecurrenceInputs, softplus } from "./recurrent/recurrence.ts";
 import { convolutionPath, convolutionWidth, recurrenceNames } from "./recurrent/state-layers.ts";
 
@@ -157,8 +157,8 @@ function scaled(builder: GraphBuilder, x: Value, scale: number): Value {
 
 export interface DeclareOptions {
   readonly forms?: WeightForms;
-  /** True if gradients flow through products with quantized weights. */
-  readonly hasGradients?: boolean;
+  /** True to declare only the tensors that training needs. Default false. */
+  readonly isTrained?: boolean;
 }
 
 /**
@@ -169,10 +169,10 @@ export function declareWeights(
   builder: GraphBuilder,
   config: ModelConfig,
   kind: "parameters" | "inputs",
-  { forms = new Map(), hasGradients = false }: DeclareOptions = {},
+  { forms = new Map(), isTrained = false }: DeclareOptions = {},
 ): DeclaredWeights {
   assert(kind === "parameters" || forms.size === 0, "weights that are inputs are float32");
-  const values = weightParts(config, forms, { hasGradients }).map(
+  const values = (isTrained ? trainedParts : weightParts)(config, forms).map(
     ({ name, dtype, shape }) =>
       [
         name,

@@ -118,8 +118,12 @@ export function embeddingRows(
   const form = forms.get(table) ?? "float32";
   if (form === "float32") return builder.gatherRows(part(table), tokens);
   assert(isCodes(form), "an embedding has at least 8 bits");
-  const { rows, scales } = partNames(table);
-  const codes = signedCodes(builder, builder.gatherRows(part(rows), tokens), form);
+  const { rows, columns, scales } = partNames(table);
+  // A tied embedding may be declared only in the form for products.
+  const found = values.has(rows)
+    ? builder.gatherRows(part(rows), tokens)
+    : builder.gatherColumns(part(columns), tokens);
+  const codes = signedCodes(builder, found, form);
   const rowScales = builder.gatherRows(part(scales), tokens);
   return rotate(builder, builder.multiply(codes, asColumn(builder, rowScales)));
 }
@@ -150,8 +154,8 @@ export function outputLogprobs(
   if (cap !== null) return cappedLogprobs(builder, { values, forms }, name, { x, targets, cap });
   if (form === "float32") return builder.linearLogprob(x, part(name), targets);
   assert(isCodes(form), "an output projection has at least 8 bits");
-  const { columns, rows, scales } = partNames(name);
-  const weight = { columns: part(columns), rows: part(rows), scales: part(scales) };
+  const { columns, scales } = partNames(name);
+  const weight = { codes: part(columns), scales: part(scales) };
   return builder.int8LinearLogprob(rotate(builder, x), weight, targets);
 }
 
@@ -169,12 +173,12 @@ function cappedLogprobs(
 ): { readonly logprobs: Value; readonly entropies: Value } {
   const part = (partName: string): Value => present(values.get(partName), partName);
   const form = forms.get(name) ?? "float32";
-  const { rows, scales } = partNames(name);
+  const { columns, scales } = partNames(name);
   const isFloat = form === "float32";
   const weight = isFloat
     ? part(name)
-    : builder.multiply(signedCodes(builder, part(rows), form), asColumn(builder, part(scales)));
-  const scores = builder.matMul(isFloat ? x : rotate(builder, x), weight, { transposeB: true });
+    : builder.multiply(signedCodes(builder, part(columns), form), part(scales));
+  const scores = builder.matMul(isFloat ? x : rotate(builder, x), weight, { transposeB: isFloat });
   const bounded = capped(builder, scores, cap);
   const logprobs = builder.logSoftmax(bounded);
   const products = builder.multiply(builder.exp(logprobs), logprobs);
@@ -214,14 +218,7 @@ function weightProduct(
       return builder.matMul(x, part(name), { transposeB: true });
     case "int8":
     case "uint8":
-      return builder.int8MatMul(
-        rotate(builder, x),
-        part(names.columns),
-        part(names.scales),
-        values.has(names.back)
-          ? { source: x, weight: part(names.back), scales: part(names.backScales) }
-          : undefined,
-      );
+      return builder.int8MatMul(rotate(builder, x), part(names.columns), part(names.scales));
     case "int4":
       return builder.int4MatMul(x, part(names.codes), part(names.blockScales));
     case "int4-offset":

@@ -18,7 +18,7 @@ import { after, test } from "node:test";
 import type { ModelConfig } from "./config.ts";
 import { readModelConfig } from "./config/read-config.ts";
 import { isRotaryTable } from "./decoder.ts";
-import { modelParameters, outputProjection } from "./parameters.ts";
+import { modelParameters } from "./parameters.ts";
 import { createRandomWeights, writeModelWeights } from "./testing/random-weights.ts";
 import type { Quantization } from "../../base/domain/model.ts";
 import { float32Data, float32Tensor, int64Tensor, type Tensor } from "../../lib/graph/tensor.ts";
@@ -27,7 +27,7 @@ import { interpret } from "../../lib/graph/testing/interpret.ts";
 import { byteLengthOf, bytesOf, type WeightSource } from "../../lib/graph/weight-source.ts";
 import { createSession } from "../onnx/session.ts";
 import { rotated } from "./quantized/rotation.ts";
-import { keptParts, partNames, weightUseFor, weightParts } from "./quantized/weight-forms.ts";
+import { keptParts, partNames, trainedParts, weightUseFor } from "./quantized/weight-forms.ts";
 import { buildDecodeGraph, buildPrefillGraph } from "./serving-graphs.ts";
 import { cacheNames } from "./serving/sequence-memory.ts";
 import {
@@ -318,29 +318,26 @@ test("a conversion removes partial files of crashed processes", () => {
   assert.deepEqual(readdirSync(cacheFolder).sort(), [name, ...kept].sort());
 });
 
-test("training over 8 bits uses the served weights, and one more file for gradients", () => {
-  for (const [name, codes] of [
+test("training over 8 bits uses the served weights and their file", () => {
+  for (const [name, form] of [
     ["llama", "int8"],
     ["qwen2", "uint8"],
   ] as const) {
-    const kernels = { codes, fourBits: false };
+    const kernels = { codes: form, fourBits: false };
     const folder = `test/fixtures/goldens/models/${name}`;
     const config = readModelConfig(folder);
     const options = { cacheFolder: join(scratch, `int8-cache-${name}`), memoryBytesMax: 1000, kernels };
     const served = readQuantizedWeights(folder, config, { ...options, quantization: "8" });
     const { sources, forms } = readInt8TrainingWeights(folder, config, options);
     assert.deepEqual(forms, served.forms);
-    for (const { name: part } of weightParts(config, forms))
-      assert.deepEqual(sources.get(part), served.sources.get(part), part);
-    const parts = weightParts(config, forms, { hasGradients: true });
+    assert.deepEqual(sources, served.sources);
+    const parts = trainedParts(config, forms);
     for (const part of parts) assert.ok(sources.has(part.name), part.name);
     const endings = readdirSync(options.cacheFolder).map((file) => file.replace(/^[^.]*/, ""));
-    assert.deepEqual(endings.sort(), [".int8", ".int8-back"]);
-    const rows = partNames(`${outputProjection(config).path}.weight`).rows;
-    assert.ok(
-      parts.some((part) => part.name === rows),
-      "scores need the rows, of a tied output too",
-    );
+    assert.deepEqual(endings, [".int8"]);
+    // The codes of a tied embedding are stored as rows and as columns, and only one of them is mapped.
+    const codes = parts.filter(({ dtype }) => dtype === form);
+    assert.equal(new Set(codes.map(({ name: part }) => part.replace(/\.[^.]*$/, ""))).size, codes.length);
   }
 });
 

@@ -13,9 +13,7 @@ import { joinExperts } from "./experts/join-experts.ts";
 import { float32Bytes, isStoredAsOffset, modelParameters } from "./parameters.ts";
 import { chooseForms, precisionLabel, type FormChoice } from "./quantized/choose-forms.ts";
 import { convertWeight, floatsOf, type Conversion } from "./quantized/conversion.ts";
-import { codeGradientParts } from "./quantized/quantized-parts.ts";
 import {
-  gradientParts,
   isCodes,
   keptParts,
   weightUseFor,
@@ -143,9 +141,8 @@ function withTables(
 }
 
 /**
- * Reads the weights of a model folder, all in 8 bits, with the additional tensors for gradients. The weights equal
- * those of {@link readQuantizedWeights} with 8 bits, and share their cache file. On a machine without an exact kernel
- * for 8 bits, all weights are float32.
+ * Reads the weights of a model folder, all in 8 bits. They equal those of {@link readQuantizedWeights} with 8 bits, and
+ * share their cache file. On a machine without an exact kernel for 8 bits, all weights are float32.
  *
  * @throws ServiceError as {@link readModelWeights}
  */
@@ -154,23 +151,7 @@ export function readInt8TrainingWeights(
   config: ModelConfig,
   options: ReadWeightsOptions & Pick<FormChoice, "kernels">,
 ): ModelWeights {
-  const { sources, forms } = readQuantizedWeights(folder, config, { ...options, quantization: "8" });
-  const stored = checkedTensors(folder, config);
-  const byName = new Map(stored.map((tensor) => [tensor.name, tensor]));
-  const entries = modelParameters(config).flatMap((parameter): readonly CacheEntry[] => {
-    const use = weightUseFor(parameter.name, config);
-    const form = forms.get(parameter.name) ?? "float32";
-    const parts = gradientParts(parameter, form, use);
-    if (parts.length === 0 || !isCodes(form)) return [];
-    const tensor = present(byName.get(parameter.name), parameter.name);
-    return [{ parts, made: () => codeGradientParts(tensor, { form, use }) }];
-  });
-  const format = `hone-int8-back-1 ${options.kernels.codes}`;
-  const place = { modelFolder: folder, ending: ".int8-back", format };
-  return {
-    sources: new Map([...sources, ...kept({ config, place, stored, entries }, options)]),
-    forms,
-  };
+  return readQuantizedWeights(folder, config, { ...options, quantization: "8" });
 }
 
 /**

@@ -322,17 +322,18 @@ export class GraphBuilder {
    * Returns x · (weight · scales) as an integer product, with each row of x rounded to 255 steps.
    *
    * @param x [..., K]; weight int8 or uint8 [K, N]; scales [N]
-   * @param learned makes the product differentiable: the source [..., K] that x was derived from, and weights [N, K]
-   * with scales [K] that map the gradient of the result to the gradient of the source
    */
-  int8MatMul(
-    x: Value,
-    weight: Value,
-    scales: Value,
-    learned?: { readonly source: Value; readonly weight: Value; readonly scales: Value },
-  ): Value {
-    const back = learned === undefined ? [] : [learned.source, learned.weight, learned.scales];
-    return this.#append("int8MatMul", [x, weight, scales, ...back], {});
+  int8MatMul(x: Value, weight: Value, scales: Value): Value {
+    return this.#append("int8MatMul", [x, weight, scales], {});
+  }
+
+  /**
+   * Returns (x · scales) · weightᵀ as an integer product, with each row of x · scales rounded to 255 steps.
+   *
+   * @param x [M, N]; weight int8 or uint8 [K, N]; scales [N]
+   */
+  int8BackMatMul(x: Value, weight: Value, scales: Value): Value {
+    return this.#append("int8BackMatMul", [x, weight, scales], {});
   }
 
   /**
@@ -363,6 +364,11 @@ export class GraphBuilder {
   /** Returns the rows of `table` [N, …rest] at int64 `ids` of any shape: [...ids, ...rest]. */
   gatherRows(table: Value, ids: Value): Value {
     return this.#append("gatherRows", [table, ids], {});
+  }
+
+  /** Returns the columns of `table` [K, N] at int64 `ids` of any shape: [...ids, K]. */
+  gatherColumns(table: Value, ids: Value): Value {
+    return this.#append("gatherColumns", [table, ids], {});
   }
 
   /**
@@ -440,16 +446,15 @@ export class GraphBuilder {
    * Like `linearLogprob`, with integer products.
    *
    * @param x [N, D]
-   * @param weight [V, D] in three parts: codes as columns [D, V], the same codes as rows [V, D], and scales [V]; codes
-   * are int8 or uint8
+   * @param weight codes int8 or uint8 [D, V], and scales [V]
    * @param ids int64 [N]
    */
   int8LinearLogprob(
     x: Value,
-    { columns, rows, scales }: Readonly<Record<"columns" | "rows" | "scales", Value>>,
+    { codes, scales }: Readonly<Record<"codes" | "scales", Value>>,
     ids: Value,
   ): { readonly logprobs: Value; readonly entropies: Value } {
-    return logprobResults(this.#node("int8LinearLogprob", [x, columns, scales, rows, ids], {}));
+    return logprobResults(this.#node("int8LinearLogprob", [x, codes, scales, ids], {}));
   }
 
   /** Returns x / sqrt(mean(x²) + epsilon) · weight over the last axis; weight is [D]. */

@@ -155,13 +155,15 @@ export const gradientRules: {
     () => gradient,
   ],
 
-  // Only the source has a gradient: 8-bit weights are frozen. Rounding is treated as the identity.
-  int8MatMul: ({ builder, inputs: [, , , source, weight, scales], gradient }) => {
-    if (source === undefined) return [];
-    const back = (): Value =>
-      builder.int8MatMul(gradient, present(weight, "a weight"), present(scales, "scales"));
-    return [undefined, undefined, undefined, back];
-  },
+  // Only x has a gradient: 8-bit weights are frozen. Rounding is treated as the identity.
+  int8MatMul: ({ builder, inputs: [x, weight, scales], gradient }) => [
+    () => {
+      const rows = flattenRows(builder, gradient);
+      const slope = builder.int8BackMatMul(rows, present(weight, "a weight"), present(scales, "scales"));
+      return builder.reshape(slope, present(x, "an operand").shape);
+    },
+  ],
+  int8BackMatMul: NOT_DIFFERENTIABLE,
   int4MatMul: NOT_DIFFERENTIABLE,
   // Only x has a gradient: the weights of experts are frozen. Rounding is treated as the identity.
   expertMatMul: ({ builder, inputs: [, experts, ...parts], attributes, gradient }) => [
@@ -180,6 +182,7 @@ export const gradientRules: {
       return builder.scatterAddRows(gradient, present(ids, "ids"), rows);
     },
   ],
+  gatherColumns: NOT_DIFFERENTIABLE,
   moveRows: ({ builder, inputs: [table, ids, places], attributes: { isPartial }, gradient }) => [
     () => {
       const rest = present(table, "a table").shape.slice(1);

@@ -41,30 +41,23 @@ for (const [name, opCase] of Object.entries(compositeCases)) {
   });
 }
 
-test("the gradient of an 8-bit product reaches only its source, as the rounded gradient times the back weights", () => {
+test("the gradient of an 8-bit product is the rounded gradient times the same weights", () => {
   const builder = new GraphBuilder();
-  const source = builder.input("x", "float32", ["B", 3]);
+  const x = builder.input("x", "float32", ["B", 3]);
   const weight = builder.constant("int8", [3, 2], [1, -127, 127, 0, -50, 3]);
   const scales = builder.constant("float32", [2], [0.5, 0.25]);
-  const back = builder.constant("int8", [2, 3], [2, 127, -30, -127, 0, 9]);
-  const backScales = builder.constant("float32", [3], [0.25, 0.5, 1]);
   const factors = builder.input("factors", "float32", ["B", 2]);
-  const slopeOf = (product: Value): Value => {
-    const [slope] = gradient(builder, builder.reduceSum(builder.multiply(product, factors)), [source]);
-    return present(slope, "a gradient");
-  };
-  const x = builder.multiply(source, 2);
-  const learned = { source, weight: back, scales: backScales };
-  const slope = slopeOf(builder.int8MatMul(x, weight, scales, learned));
-  const outputs = interpret(builder.build({ slope }), {
+  const product = builder.int8MatMul(x, weight, scales);
+  const [slope] = gradient(builder, builder.reduceSum(builder.multiply(product, factors)), [x]);
+  const outputs = interpret(builder.build({ slope: present(slope, "a gradient") }), {
     x: { dims: [2, 3], data: Float64Array.of(1, 2, 3, 4, 5, 6) },
-    factors: { dims: [2, 2], data: Float64Array.of(3, -2, 0.1, 12.7) },
+    factors: { dims: [2, 2], data: Float64Array.of(6, -8, 0.2, 50.8) },
   });
-  // The factors (3, -2) are rounded to (127, -85) steps of 3/127, and (0.1, 12.7) to (1, 127) steps of 0.1.
+  // The scaled factors (3, -2) are rounded to (127, -85) steps of 3/127, and (0.1, 12.7) to (1, 127) steps of 0.1.
   const row = (one: number, other: number, step: number): readonly number[] => [
-    step * 0.25 * (2 * one - 127 * other),
-    step * 0.5 * (127 * one),
-    step * (-30 * one + 9 * other),
+    step * (one - 127 * other),
+    step * (127 * one),
+    step * (-50 * one + 3 * other),
   ];
   const expected = [...row(127, -85, 3 / 127), ...row(1, 127, 0.1)];
   present(outputs["slope"], "a slope").data.forEach((value, index) =>
@@ -77,8 +70,7 @@ test("the gradient of log-probabilities under 8-bit weights equals that under th
   const x = builder.input("x", "float32", [2, 2]);
   const ids = builder.constant("int64", [2], [2, 0]);
   const weight = {
-    rows: builder.constant("int8", [3, 2], [1, -127, 127, 0, -50, 3]),
-    columns: builder.constant("int8", [2, 3], [1, 127, -50, -127, 0, 3]),
+    codes: builder.constant("int8", [2, 3], [1, 127, -50, -127, 0, 3]),
     scales: builder.constant("float32", [3], [0.01, 0.02, 0.03]),
   };
   const floats = builder.constant("float32", [3, 2], [0.01, -1.27, 2.54, 0, -1.5, 0.09]);

@@ -108,11 +108,13 @@ export interface OpAttributes {
    * - Codes are int8, or uint8 with a zero point of 128; both give the same bits.
    * - Each row of x is rounded to 127 steps per sign up to its largest magnitude. The sums are integers, so a row's
    * result is the same in any batch.
-   * - Three more operands make it differentiable: source [..., K], back codes [N, K], back scales [K]. x stands for the
-   * source, which is the only operand with a gradient. This gradient is the result's, rounded in the same way, times
-   * (back · back scales).
    */
   readonly int8MatMul: None;
+  /**
+   * (x [M, N], weight codes [K, N], scales [N]) → (x · scales) · weightᵀ [M, K], the gradient of `int8MatMul`. Each row
+   * of x · scales is rounded as by `int8MatMul`.
+   */
+  readonly int8BackMatMul: None;
   /**
    * (x [..., K], codes uint8 [N, K/32, 16], scales [N, K/32]) → x · Wᵀ, W = (code − 8) · scale, with two codes per
    * byte, the first in its lower half. Each 32 numbers of x are rounded to 127 steps up to their largest magnitude.
@@ -135,6 +137,8 @@ export interface OpAttributes {
   // Operations that read or write rows of a table by index.
   /** (table [N, …rest], ids [any]) → [...ids, ...rest]. */
   readonly gatherRows: None;
+  /** (table [K, N], ids [any]) → [...ids, K]: the columns at `ids`. It has no gradient. */
+  readonly gatherColumns: None;
   /**
    * (table [N, …rest], ids [any], places [N]) → [...ids, ...rest]: the rows at `ids`. For each row of the table,
    * `places` has the index in the flat `ids` from which the row takes its gradient. With `isPartial`, an index one past
@@ -165,9 +169,8 @@ export interface OpAttributes {
    */
   readonly linearLogprob: None;
   /**
-   * (x [N, D], columns [D, V], scales [V], rows [V, D], ids [N]) → like `linearLogprob` with the weight rows · scales;
-   * the columns are the transposed rows. Codes and the rounding of x are as for `int8MatMul`; probabilities are
-   * rounded to 16 bits for the gradients.
+   * (x [N, D], weight codes [D, V], scales [V], ids [N]) → like `linearLogprob` with the transpose of weight · scales.
+   * Codes and the rounding of x are as for `int8MatMul`; probabilities are rounded to 16 bits for the gradients.
    */
   readonly int8LinearLogprob: None;
   /** (x [..., D], weight [D]) → x / rms(x) · weight; second output 1 / rms(x), [..., 1]. */

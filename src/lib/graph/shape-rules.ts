@@ -150,17 +150,18 @@ export const shapeRules: { readonly [K in OpKind]: ShapeRule<K> } = {
     return [{ dtype: "float32", shape: sum }];
   },
 
-  int8MatMul: ([x, weight, scales, source, ...back]) => {
-    const product = int8Product("int8MatMul", x, weight, scales);
-    if (source !== undefined) {
-      const { shape } = requireType("int8MatMul", source, "float32");
-      const reverse = int8Product("int8MatMul", product, ...back);
-      assert(
-        sameShape(reverse.shape, shape),
-        `int8MatMul: the gradient is ${formatShape(reverse.shape)} and the source ${formatShape(shape)}`,
-      );
-    }
-    return [product];
+  int8MatMul: ([x, weight, scales]) => [int8Product("int8MatMul", x, weight, scales)],
+  int8BackMatMul: ([x, weight, scales]) => {
+    const { dtype, shape } = requireType("int8BackMatMul", x, "float32");
+    const weightShape = requireCodes("int8BackMatMul", weight).shape;
+    const scaleShape = requireType("int8BackMatMul", scales, "float32").shape;
+    const [rows = 0, inner = 0] = shape;
+    const [columns = 0] = weightShape;
+    assert(
+      shape.length === 2 && sameShape(weightShape, [columns, inner]) && sameShape(scaleShape, [inner]),
+      `int8BackMatMul: ${formatShape(shape)} by ${formatShape(weightShape)}ᵀ with scales ${formatShape(scaleShape)}`,
+    );
+    return [{ dtype, shape: [rows, columns] }];
   },
   int4MatMul: ([x, codes, scales]) => {
     const { shape } = requireType("int4MatMul", x, "float32");
@@ -204,6 +205,11 @@ export const shapeRules: { readonly [K in OpKind]: ShapeRule<K> } = {
     const { dtype, shape } = present(table, "an operand");
     assert(shape.length >= 1, "gatherRows: the table has no rows");
     return [{ dtype, shape: [...requireType("gatherRows", ids, "int64").shape, ...shape.slice(1)] }];
+  },
+  gatherColumns: ([table, ids]) => {
+    const { dtype, shape } = present(table, "an operand");
+    assert(shape.length === 2, "gatherColumns: the table is a matrix");
+    return [{ dtype, shape: [...requireType("gatherColumns", ids, "int64").shape, ...shape.slice(0, 1)] }];
   },
   moveRows: ([table, ids, places]) => {
     const { dtype, shape } = requireType("moveRows", table, "float32");
@@ -280,19 +286,14 @@ export const shapeRules: { readonly [K in OpKind]: ShapeRule<K> } = {
       { dtype, shape },
     ];
   },
-  int8LinearLogprob: ([x, columns, scales, rows, ids]) => {
+  int8LinearLogprob: ([x, codes, scales, ids]) => {
     const name = "int8LinearLogprob";
     const { dtype, shape } = requireType(name, x, "float32");
-    const scores = int8Product(name, x, columns, scales);
-    const rowShape = requireCodes(name, rows).shape;
+    const scores = int8Product(name, x, codes, scales);
     const idShape = requireType(name, ids, "int64").shape;
-    const fits =
-      shape.length === 2 &&
-      sameShape(rowShape, [...scores.shape.slice(1), ...shape.slice(1)]) &&
-      sameShape(idShape, shape.slice(0, 1));
     assert(
-      fits,
-      `${name}: ${formatShape(shape)} by ${formatShape(rowShape)} with ids ${formatShape(idShape)}`,
+      shape.length === 2 && sameShape(idShape, shape.slice(0, 1)),
+      `${name}: scores ${formatShape(scores.shape)} with ids ${formatShape(idShape)}`,
     );
     return [
       { dtype, shape: idShape },

@@ -98,7 +98,7 @@ export type JobSettings = TrainingSettings &
  * Version number of the training algorithm: data preparation, batching, losses and steps. Increase it when the same job
  * would give another result. A job that continues with another version than it began with logs a warning.
  */
-export const trainerAlgorithm = 7;
+export const trainerAlgorithm = 8;
 
 /**
  * Settings that determine the result of a job's steps. The job's first attempt fixes them. All other settings determine

@@ -8,7 +8,7 @@ import {
   float32ToBfloat16,
   float32ToFloat16,
 } from "../../../lib/model-files/half-floats.ts";
-import { blockValues, toInt4, toInt8, toInt8Columns, writeColumns } from "./quantize.ts";
+import { blockValues, toInt4, toInt8, writeColumns } from "./quantize.ts";
 import { roundedCodes } from "./rounded-codes.ts";
 import { rotated, rotationMatrix, rotationSize } from "./rotation.ts";
 
@@ -52,12 +52,6 @@ test("a rotation has the bits of steps that are stored one by one", () => {
       `K ${K}`,
     );
   }
-});
-
-test("by column, 8 bits are 127 steps up to its largest magnitude", () => {
-  const { codes, scales } = toInt8Columns(Float32Array.of(1, 0, 3, -2, 0, 1, 0.5, 0, -127), [3, 3]);
-  assert.deepEqual([...scales], [Math.fround(2 / 127), 0, 1]);
-  assert.deepEqual([...codes], [64, 0, 3, -127, 0, 1, 32, 0, -127]);
 });
 
 test("writes rows into columns at any size and position", () => {

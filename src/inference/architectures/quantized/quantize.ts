@@ -44,32 +44,6 @@ function int8Code(value: number, scale: number): number {
   return Math.max(-127, Math.min(127, Math.floor(value / scale + 0.5)));
 }
 
-/** A weight [N, K] in 8 bits: each value is its code times the scale of its column. */
-export interface Int8Columns {
-  /** Codes, [N, K]. */
-  readonly codes: Int8Array;
-  /** Scale of each column, [K]. */
-  readonly scales: Float32Array;
-}
-
-/**
- * Rounds the values of each column to 127 positive and 127 negative steps; the last step is the column's largest
- * magnitude.
- */
-export function toInt8Columns(values: Float32Array, [N, K]: readonly number[]): Int8Columns {
-  const scales = new Float32Array(K);
-  for (let row = 0; row < N; row++)
-    for (let k = 0; k < K; k++) scales[k] = Math.max(scales[k], Math.abs(values[row * K + k]));
-  for (let k = 0; k < K; k++) scales[k] /= 127;
-  const codes = new Int8Array(N * K);
-  for (let row = 0; row < N; row++) {
-    for (let k = 0; k < K; k++) {
-      if (scales[k] !== 0) codes[row * K + k] = int8Code(values[row * K + k], scales[k]);
-    }
-  }
-  return { codes, scales };
-}
-
 /** Rotates rows of length K ({@link rotated}), and rounds them as {@link toInt8} does. */
 export function roundRotated(values: Float32Array, K: number): Int8Rows {
   return toInt8(rotated(values, K), [values.length / K, K]);

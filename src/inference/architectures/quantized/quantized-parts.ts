@@ -5,7 +5,7 @@ import type { DataType } from "../../../lib/graph/graph.ts";
 import type { DataArrays } from "../../../lib/graph/tensor.ts";
 import { hasFourBitBlocks, readFourBitBlocks } from "../../../lib/model-files/gguf/four-bit-blocks.ts";
 import { matrixOf, readFloats, type StoredTensor } from "../../../lib/model-files/stored-tensor.ts";
-import { blockValues, toInt4, toInt8Columns, type Int4Blocks } from "./quantize.ts";
+import { blockValues, toInt4, type Int4Blocks } from "./quantize.ts";
 import { roundedCodes, withRowsOf, type RowReader } from "./rounded-codes.ts";
 import {
   blockSize,
@@ -98,20 +98,6 @@ function codeParts(
     ...(use.isLookedUp ? [storedAs(form, rows)] : []),
     ...(use.isMultiplied ? [storedAs(form, columns)] : []),
   ];
-}
-
-/** Returns the data of the tensors that gradients need for an 8-bit weight, in the order of `gradientParts`. */
-export function codeGradientParts(
-  tensor: StoredTensor,
-  { form, use }: CodeOptions,
-): readonly DataArrays[DataType][] {
-  if (use.isLookedUp) return [];
-  if (use.isOutput) {
-    const { rows } = withRowsOf(tensor, (read) => roundedCodes(read, tensor.shape, { hasRows: true }));
-    return [storedAs(form, rows)];
-  }
-  const { codes, scales } = toInt8Columns(readFloats(tensor), tensor.shape);
-  return [scales, storedAs(form, codes)];
 }
 
 /** Converts signed codes to the type of their form, in place. Unsigned codes are stored with 128 added. */

@@ -1,6 +1,6 @@
 // Forms of stored weights (float32, 8 bits or 4 bits), and the tensors that each form consists of. `quantize.ts`
 // computes these tensors; `../linear.ts` applies them.
-import { assert, unreachable } from "../../../base/domain/assert.ts";
+import { unreachable } from "../../../base/domain/assert.ts";
 import type { IntegerKernels } from "../../../base/domain/kernels/integer-kernels.ts";
 import type { DataType } from "../../../lib/graph/graph.ts";
 import { byteLengthOf } from "../../../lib/graph/weight-source.ts";
@@ -60,10 +60,6 @@ export function partNames(weight: string): {
   readonly codes: string;
   /** Offset of each block, float32 [K/32, N], added to its scaled codes; only in the form `int4-offset`. */
   readonly offsets: string;
-  /** 8-bit codes [N, K] with a scale for each column, for the backward pass through products with the weight. */
-  readonly back: string;
-  /** Scales of the columns in `back`, float32 [K]. */
-  readonly backScales: string;
 } {
   return {
     rows: `${weight}.rows`,
@@ -72,8 +68,6 @@ export function partNames(weight: string): {
     blockScales: `${weight}.block_scales`,
     codes: `${weight}.codes`,
     offsets: `${weight}.offsets`,
-    back: `${weight}.back`,
-    backScales: `${weight}.back.scales`,
   };
 }
 
@@ -160,38 +154,24 @@ export function partsOf(
   }
 }
 
-/**
- * Returns the tensors that gradients through products with a parameter need in addition to {@link partsOf}. The
- * gradient through the logits uses rows of the output projection, which an embedding has anyway. Other gradients use
- * the weight rounded by column.
- */
-export function gradientParts(
-  { name, shape }: ParameterSpec,
-  form: WeightForm,
-  use: WeightUse,
-): readonly WeightPart[] {
-  assert(form === "float32" || isCodes(form), "no gradient goes through weights of 4 bits");
-  // For experts, the gradient uses the 8-bit codes of the forward pass, so it needs no additional tensors.
-  if (form === "float32" || use.isLookedUp || use.isStack) return [];
-  const names = partNames(name);
-  if (use.isOutput) return [{ name: names.rows, dtype: form, shape }];
-  return [
-    { name: names.backScales, dtype: "float32", shape: shape.slice(1) },
-    { name: names.back, dtype: form, shape },
-  ];
+/** Returns all tensors of a model with the given weight forms, in the order of the model's parameters. */
+export function weightParts(config: ModelConfig, forms: WeightForms): readonly WeightPart[] {
+  return partsWith(config, forms, (use) => use);
 }
 
-/** Returns all tensors of a model with the given weight forms, in the order of the model's parameters. */
-export function weightParts(
+/** Like {@link weightParts}, but only the tensors that training needs: each 8-bit code once. */
+export function trainedParts(config: ModelConfig, forms: WeightForms): readonly WeightPart[] {
+  return partsWith(config, forms, (use) => ({ ...use, isLookedUp: use.isLookedUp && !use.isMultiplied }));
+}
+
+function partsWith(
   config: ModelConfig,
   forms: WeightForms,
-  { hasGradients = false }: { readonly hasGradients?: boolean } = {},
+  adjust: (use: WeightUse) => WeightUse,
 ): readonly WeightPart[] {
   return modelParameters(config).flatMap((parameter) => {
     const form = forms.get(parameter.name) ?? "float32";
-    const use = weightUseFor(parameter.name, config);
-    const parts = partsOf(parameter, form, use);
-    return hasGradients ? [...parts, ...gradientParts(parameter, form, use)] : parts;
+    return partsOf(parameter, form, adjust(weightUseFor(parameter.name, config)));
   });
 }
 
@@ -216,8 +196,7 @@ export function keptBytes(config: ModelConfig, forms: WeightForms): number {
     .reduce((sum, part) => sum + byteLengthOf(part), 0);
 }
 
-/** Returns the size in bytes of all weights in these forms, including the tensors for gradients. */
+/** Returns the size in bytes of the weights in these forms that training maps into memory. */
 export function trainedBytes(config: ModelConfig, forms: WeightForms): number {
-  const parts = weightParts(config, forms, { hasGradients: true });
-  return parts.reduce((sum, part) => sum + byteLengthOf(part), 0);
+  return trainedParts(config, forms).reduce((sum, part) => sum + byteLengthOf(part), 0);
 }

@@ -80,7 +80,7 @@ export function addTrainingForward(
   const weights =
     learns.kind === "weights"
       ? declareWeights(builder, config, "inputs")
-      : declareWeights(builder, config, "parameters", { forms, hasGradients: true });
+      : declareWeights(builder, config, "parameters", { forms, isTrained: true });
   const tables = addRotaryTables(builder, config);
   const lora = learns.kind === "lora" ? addLora(builder, config, learns) : null;
   const hidden_ND = addDecoderLayers(builder, config, {

@@ -37,6 +37,15 @@ export function blockBytes(
       const rows = first.slice(0, -1).reduce((product, size) => product * size, 1);
       return floatBytes * rows * (2 * (first.at(-1) ?? 0) + second[1]);
     }
+    case "int8BackMatMul": {
+      // Counts the scaled rows, their magnitudes, the product before it is transposed, and two copies of the weight.
+      const [rows = 0, inner = 0] = first;
+      return floatBytes * rows * (2 * inner + second[0]) + 2 * second[0] * inner;
+    }
+    case "gatherColumns": {
+      // Counts the columns before they are transposed.
+      return outputs[0].shape.map(sizeOf).reduce((product, size) => product * size, 1);
+    }
     case "expertMatMul": {
       // Counts the rows of all tiles with their padding, and two copies of one expert's weight: as stored, and as
       // numbers.
@@ -52,8 +61,14 @@ export function blockBytes(
       return floatBytes * Math.min(vocabularySize, tokensPerBlock) * (2 * first[0] + width);
     }
     case "int8LinearLogprob": {
-      // Counts the logits, and the intermediates of rounding the probabilities for the gradient.
-      return floatBytes * first[0] * Math.min(second[1], tokensPerBlock) * 4;
+      // Counts the logits, the intermediates of rounding the probabilities for the gradient, three copies of the block's
+      // weights, and the block's part of the gradient before and after it is transposed.
+      const [width, vocabularySize] = second;
+      const blockTokens = Math.min(vocabularySize, tokensPerBlock);
+      return (
+        floatBytes * first[0] * (blockTokens * 4 + (outputs[2] === undefined ? 0 : 3 * width)) +
+        3 * width * blockTokens
+      );
     }
     default:
       return 0;

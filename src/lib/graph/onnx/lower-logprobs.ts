@@ -3,8 +3,15 @@
  * of all tokens are never in memory together. The computation of logits, in float32 or integers, is a parameter.
  */
 import { tokensPerBlock } from "./block-sizes.ts";
-import type { DataType } from "../graph.ts";
-import { codeProduct, integerProduct, ofCodes, rowCodes, signedNumbers } from "./integer-codes.ts";
+import {
+  codeProduct,
+  leftCodes,
+  leftProduct,
+  ofCodes,
+  roundedRows,
+  rowCodes,
+  signedNumbers,
+} from "./integer-codes.ts";
 import type { WeightCodes } from "./integer-codes.ts";
 import { CONTRIB_DOMAIN, type OnnxModelWriter } from "./onnx-model.ts";
 
@@ -19,15 +26,20 @@ export interface Scores {
   readonly vocabularySize: number;
   /** The rows of x [N, D], rounded if the product rounds them. */
   readonly x: string;
-  /** Returns the logits [N, C] of a block of C tokens of the vocabulary. */
-  readonly of: (block: Block) => string;
+  readonly of: (block: Block) => BlockScores;
+  /** Returns the rows [N, D] of W at ids [N]. */
+  readonly weightsAt: (ids: string) => string;
+}
+
+/** Logits of a block of C tokens of the vocabulary. */
+export interface BlockScores {
+  /** Logits [N, C]. */
+  readonly logits: string;
   /**
    * Returns the sum [N, D] of the block's rows of W, weighted by probabilities [N, C] and then by a factor [N, 1] for
    * each row of the result.
    */
-  readonly sum: (block: Block, weights: Readonly<Record<"probabilities" | "factor", string>>) => string;
-  /** Returns the rows [N, D] of W at ids [N]. */
-  readonly weightsAt: (ids: string) => string;
+  readonly sum: (weights: Readonly<Record<"probabilities" | "factor", string>>) => string;
 }
 
 /**
@@ -42,13 +54,17 @@ export function floatScores(
   vocabularySize: number,
 ): Scores {
   const attributes = { transA: 0, transB: 1, alpha: { float: 1 } };
-  const rowsOf = (block: Block): string => slice(model, weight, block, 0);
   return {
     vocabularySize,
     x,
-    of: (block) => model.node("FusedMatMul", [x, rowsOf(block)], { domain: CONTRIB_DOMAIN, attributes }),
-    sum: (block, { probabilities, factor }) =>
-      model.node("Mul", [model.node("MatMul", [probabilities, rowsOf(block)]), factor]),
+    of: (block) => {
+      const rows = slice(model, weight, block, 0);
+      return {
+        logits: model.node("FusedMatMul", [x, rows], { domain: CONTRIB_DOMAIN, attributes }),
+        sum: ({ probabilities, factor }) =>
+          model.node("Mul", [model.node("MatMul", [probabilities, rows]), factor]),
+      };
+    },
     weightsAt: (ids) => model.node("Gather", [weight, ids]),
   };
 }
@@ -57,39 +73,38 @@ export function floatScores(
  * Computes logits by integer products. For the gradient, each probability is split into two 8-bit numbers, a coarse one
  * and its remainder. A distribution has few large values and a long tail, which 8 bits would lose.
  *
- * @param weight columns [D, V], the same codes as rows [V, D], and scales [V]
+ * @param weight codes [D, V] and scales [V]
  */
 export function int8Scores(
   model: OnnxModelWriter,
   x: string,
   {
-    columns,
-    rows,
-    scales,
+    name,
     dtype,
+    scales,
     vocabularySize,
-  }: Readonly<Record<"columns" | "rows" | "scales", string>> & {
-    readonly dtype: DataType;
-    readonly vocabularySize: number;
-  },
+  }: WeightCodes & { readonly scales: string; readonly vocabularySize: number },
 ): Scores {
   const { codes, size } = rowCodes(model, x);
   return {
     vocabularySize,
     x: model.node("Mul", [ofCodes(model, codes), size]),
     of: (block) => {
-      const own = { name: slice(model, columns, block, 1), dtype };
-      return model.node("Mul", [codeProduct(model, codes, own, slice(model, scales, block, 0)), size]);
-    },
-    sum: (block, { probabilities, factor }) => {
-      const values = model.node("Mul", [probabilities, slice(model, scales, block, 0)]);
-      return int16Product(model, { values, factor }, { name: slice(model, rows, block, 0), dtype });
+      const own = { name: slice(model, name, block, 1), dtype };
+      const ownScales = slice(model, scales, block, 0);
+      return {
+        logits: model.node("Mul", [codeProduct(model, codes, own, ownScales), size]),
+        sum: ({ probabilities, factor }) => {
+          const values = model.node("Mul", [probabilities, ownScales]);
+          return int16Product(model, { values, factor }, own);
+        },
+      };
     },
     weightsAt: (ids) => {
-      const floats = signedNumbers(model, { name: model.node("Gather", [rows, ids]), dtype });
-      const ownScales = model.node("Gather", [scales, ids]);
-      const column = model.node("Unsqueeze", [ownScales, model.constant("int64", [1], [-1])]);
-      return model.node("Mul", [floats, column]);
+      const columns = model.node("Gather", [name, ids], { attributes: { axis: 1 } });
+      const floats = signedNumbers(model, { name: columns, dtype });
+      const weighted = model.node("Mul", [floats, model.node("Gather", [scales, ids])]);
+      return model.node("Transpose", [weighted], { attributes: { perm: [1, 0] } });
     },
   };
 }
@@ -99,8 +114,8 @@ function slice(model: OnnxModelWriter, from: string, { start, end }: Block, axis
 }
 
 /**
- * Multiplies non-negative values [M, C] by weights [C, D] in 8-bit codes, and each row of the result by a factor; the
- * result is [M, D]. Each row is rounded to 65,025 steps up to its largest number.
+ * Multiplies non-negative values [M, C] by transposed weights [D, C] in 8-bit codes, and each row of the result by a
+ * factor; the result is [M, D]. Each row is rounded to 65,025 steps up to its largest number.
  */
 function int16Product(
   model: OnnxModelWriter,
@@ -108,27 +123,25 @@ function int16Product(
   weights: WeightCodes,
 ): string {
   const last = model.constant("int64", [1], [-1]);
-  const flat = model.constant("int64", [1], [-1]);
   const levels = model.constant("float32", [], [255]);
-  const largest = model.node("ReduceMax", [values, last], { attributes: { keepdims: 1 } });
-  const column = model.node("Max", [
+  const largest = model.node("ReduceMax", [values, last], { attributes: { keepdims: 0 } });
+  const step = model.node("Max", [
     model.node("Div", [largest, levels]),
     model.constant("float32", [], [1e-30]),
   ]);
-  const step = model.node("Reshape", [column, flat]);
-  const byRow = { attributes: { axis: 0 } };
-  const zeros = (zero: number): string =>
-    model.node("Expand", [model.constant("uint8", [], [zero]), model.node("Shape", [step])]);
-  const [noOffset, middle] = [zeros(0), zeros(128)];
-  const coarse = model.node("QuantizeLinear", [values, step, noOffset], byRow);
-  const rest = model.node("Sub", [values, model.node("DequantizeLinear", [coarse, step, noOffset], byRow)]);
-  const fine = model.node("QuantizeLinear", [rest, model.node("Div", [step, levels]), middle], byRow);
-  const one = model.constant("float32", [], [1]);
-  const product = (codes: string, step: string, zero: number): string =>
-    integerProduct(model, { codes, step, zero: model.constant("uint8", [], [zero]) }, weights, one);
-  const whole = product(coarse, one, 0);
-  const added = product(fine, model.constant("float32", [], [1 / 255]), 128);
-  return model.node("Mul", [model.node("Add", [whole, added]), model.node("Mul", [column, factor])]);
+  const fineStep = model.node("Div", [step, levels]);
+  const coarse = roundedRows(model, { values, steps: step, least: 0 }, weights);
+  const known = model.node("DequantizeLinear", [coarse.codes, step, coarse.zeros], {
+    attributes: { axis: 0 },
+  });
+  const rest = model.node("Sub", [values, known]);
+  const fine = roundedRows(model, { values: rest, steps: fineStep, least: -128 }, weights);
+  const left = leftCodes(model, weights, coarse.codes);
+  const factors = model.node("Reshape", [factor, last]);
+  const product = (rows: typeof coarse, steps: string): string =>
+    leftProduct(model, left, rows, model.node("Mul", [steps, factors]));
+  const sum = model.node("Add", [product(coarse, step), product(fine, fineStep)]);
+  return model.node("Transpose", [sum], { attributes: { perm: [1, 0] } });
 }
 
 /**
@@ -166,7 +179,7 @@ export function linearLogprob(
     (iteration, [total = "", picked = "", sum]) => {
       const start = model.node("Mul", [model.node("Unsqueeze", [iteration, zero]), size]);
       const block = { start, end: model.node("Add", [start, size]) };
-      const scores = made.of(block);
+      const { logits: scores, sum: sumOf } = made.of(block);
       const probabilities = model.node("Softmax", [scores], { attributes: { axis: -1 } });
       // Logarithm of the softmax's divisor. Derived from the largest logit, where the result is most exact.
       const largest = reduced("ReduceMax", probabilities);
@@ -183,7 +196,7 @@ export function linearLogprob(
         model.node("Exp", [model.node("Sub", [part, both])]),
       );
       const added = wanted.slopes
-        ? made.sum(block, { probabilities, factor })
+        ? sumOf({ probabilities, factor })
         : model.node("Mul", [reduced("ReduceSum", model.node("Mul", [probabilities, scores])), factor]);
       return [...next, model.node("Add", [model.node("Mul", [sum, before]), added])];
     },

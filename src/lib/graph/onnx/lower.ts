@@ -8,7 +8,7 @@ import { assert, present } from "../../../base/domain/assert.ts";
 import type { Shape } from "../dimension.ts";
 import type { Graph, Node, OpKind, Value } from "../graph.ts";
 import { fusedAttention } from "./fused-attention.ts";
-import { codeProduct, rowCodes } from "./integer-codes.ts";
+import { backProduct, codeProduct, rowCodes } from "./integer-codes.ts";
 import { blockedAttention, blockedAttentionGradient, type QueryShape } from "./lower-blocks.ts";
 import {
   type DeltaOperands,
@@ -215,6 +215,10 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
     const product = codeProduct(lowering.model, codes, weightCodes, present(scales, "scales"));
     emit(lowering, "Mul", [product, size]);
   },
+  int8BackMatMul: ({ inputs }, [x = "", weight = "", scales = ""], lowering) => {
+    const codes = { name: weight, dtype: inputs[1].dtype };
+    emit(lowering, "Identity", [backProduct(lowering.model, x, codes, scales)]);
+  },
   int4MatMul: ({ inputs, outputs }, operands, lowering) => {
     const [K, N] = [inputs[0], outputs[0]].map((value) => value?.shape.at(-1));
     assert(typeof K === "number" && typeof N === "number", "the sizes of a weight are known");
@@ -236,6 +240,13 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
   },
 
   gatherRows: direct("Gather"),
+  gatherColumns: ({ inputs }, [table = "", ids = ""], lowering) => {
+    const { model } = lowering;
+    const columns = model.node("Gather", [table, ids], { attributes: { axis: 1 } });
+    const { length: rank } = inputs[1].shape;
+    const perm = [...Array.from({ length: rank }, (_, axis) => axis + 1), 0];
+    emit(lowering, "Transpose", [columns], { attributes: { perm } });
+  },
   moveRows: (_, [table, ids], lowering) =>
     emit(lowering, "Gather", [present(table, "a table"), present(ids, "ids")]),
   placeRows: (_node, [table, rows, ids], lowering) => {
@@ -281,9 +292,9 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
     const vocabularySize = Number(inputs[1].shape[0]);
     emitLogprobs({ ids, scores: floatScores(lowering.model, x, weight, vocabularySize) }, lowering);
   },
-  int8LinearLogprob: ({ inputs }, [x = "", columns = "", scales = "", rows = "", ids = ""], lowering) => {
+  int8LinearLogprob: ({ inputs }, [x = "", name = "", scales = "", ids = ""], lowering) => {
     const { dtype, shape } = inputs[1];
-    const weight = { columns, scales, rows, dtype, vocabularySize: Number(shape[1]) };
+    const weight = { name, dtype, scales, vocabularySize: Number(shape[1]) };
     emitLogprobs({ ids, scores: int8Scores(lowering.model, x, weight) }, lowering);
   },
   rmsNorm: ({ attributes: { epsilon } }, operands, { model, results: [result, inverse] }) => {

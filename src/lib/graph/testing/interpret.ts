@@ -199,6 +199,19 @@ const meanings: { readonly [K in OpKind]: Meaning<K> } = {
       });
     return [mapRows(rows, multiply)];
   },
+  int8BackMatMul: ([x, weight, scales], _attributes, _scope, types) => {
+    const { dims } = operand(weight);
+    const weightAt = matrixAt(signedCodes(operand(weight), types[1]), []);
+    return [
+      mapRows(operand(x), (row) => {
+        const scaled = Float64Array.from(row, (value, n) => value * elementAt(operand(scales), [n]));
+        const rounded = inSteps(scaled, scaled.length);
+        return Float64Array.from({ length: dims[0] ?? 0 }, (_, k) =>
+          sum(Array.from(rounded, (value, n) => value * weightAt(k, n))),
+        );
+      }),
+    ];
+  },
   int4MatMul: ([x, codes, scales]) => {
     const rows = mapRows(operand(x), (row) => inSteps(row, 32));
     const [columns = 0, blocks = 0] = operand(scales).dims;
@@ -221,6 +234,15 @@ const meanings: { readonly [K in OpKind]: Meaning<K> } = {
   },
 
   gatherRows: ([table, ids]) => [rowsAt(operand(table), operand(ids))],
+  gatherColumns: ([table, ids]) => {
+    const at = operand(ids);
+    const from = operand(table);
+    return [
+      denseFrom([...at.dims, from.dims[0] ?? 0], (place) =>
+        elementAt(from, [place.at(-1) ?? 0, elementAt(at, place.slice(0, -1))]),
+      ),
+    ];
+  },
   moveRows: ([table, ids]) => [rowsAt(operand(table), operand(ids))],
   placeRows: ([table, rows, ids]) => {
     const into = operand(table);
@@ -263,10 +285,10 @@ const meanings: { readonly [K in OpKind]: Meaning<K> } = {
     return [denseFrom(at.dims, (place) => elementAt(logprobs, [...place, elementAt(at, place)]))];
   },
   linearLogprob: ([x, weight, ids]) => logprobsUnder(operand(x), operand(weight), operand(ids)),
-  int8LinearLogprob: ([x, , scales, rows, ids], _attributes, _scope, types) => {
-    const codes = signedCodes(operand(rows), types[3]);
-    const weight = denseFrom(codes.dims, ([id = 0, channel = 0]) => {
-      return elementAt(codes, [id, channel]) * elementAt(operand(scales), [id]);
+  int8LinearLogprob: ([x, weightCodes, scales, ids], _attributes, _scope, types) => {
+    const codes = signedCodes(operand(weightCodes), types[1]);
+    const weight = denseFrom(codes.dims.toReversed(), ([id = 0, channel = 0]) => {
+      return elementAt(codes, [channel, id]) * elementAt(operand(scales), [id]);
     });
     const rounded = mapRows(operand(x), (row) => inSteps(row, row.length));
     return logprobsUnder(rounded, weight, operand(ids));
