@@ -55,6 +55,15 @@ test("a reader opens a trace, sees when its nested calls ran, and why one failed
     whole && inner && Math.abs(inner.width / whole.width - 0.15) < 0.02,
     "a bar is as long as its call",
   );
+  assert.ok(
+    Math.abs((inner.x - whole.x) / whole.width - 0.05) < 0.02,
+    "a bar begins when its call does, however deep the call is",
+  );
+  const inside = page.getByRole("button", { name: "Calls in retrieve", expanded: true });
+  await inside.click();
+  assert.deepEqual(await calls.locator(".trace-name").allTextContents(), ["answer", "retrieve +1"]);
+  await page.getByRole("button", { name: "Expand all" }).click();
+  await inside.waitFor();
   await page.getByRole("region", { name: "Output" }).getByText("output of answer").waitFor();
   await calls.nth(2).getByRole("link").click();
   await page.getByText("no such order").waitFor();

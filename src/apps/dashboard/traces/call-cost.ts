@@ -1,6 +1,31 @@
-// The cost of a traced call. Has no side effects.
+// The tokens of a traced call, and their cost. Has no side effects.
 import type { WeaveCall } from "../../client/api.ts";
 import { costSum, costText } from "../../client/cost-text.ts";
+
+export interface CallTokens {
+  readonly prompt: number;
+  readonly answer: number;
+}
+
+/** Returns the tokens of a call over all its models; null if its client counted none. */
+export function callTokens({ summary }: Pick<WeaveCall, "summary">): CallTokens | null {
+  // Safe cast: clients write the counts under the names of OpenAI's or Anthropic's API; other values count as 0.
+  const { usage } = summary as {
+    readonly usage?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  };
+  const models = Object.values(usage ?? {});
+  const sum = (...names: readonly string[]): number =>
+    models.reduce((total, used) => total + (names.map((name) => used?.[name]).find(isCount) ?? 0), 0);
+  const tokens = {
+    prompt: sum("prompt_tokens", "input_tokens"),
+    answer: sum("completion_tokens", "output_tokens"),
+  };
+  return tokens.prompt + tokens.answer === 0 ? null : tokens;
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === "number" && Number.isFinite(value);
+}
 
 /** Returns the cost of a call over all its models; null if the server has no prices for them. */
 export function callCost({ summary }: Pick<WeaveCall, "summary">): string | null {

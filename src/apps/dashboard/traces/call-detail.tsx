@@ -5,7 +5,10 @@ import { FeedbackPanel } from "../feedback/feedback-panel.tsx";
 import { msText } from "../components/numbers.ts";
 import { Facts, Shown, State, When } from "../components/shown.tsx";
 import { useLoaded } from "../use-loaded.ts";
-import { callCost } from "./call-cost.ts";
+import { ReadingSwitch } from "../reading/reading-switch.tsx";
+import { TurnList } from "../trajectories/turn-view.tsx";
+import { chatOf } from "./call-chat.ts";
+import { callCost, callTokens } from "./call-cost.ts";
 import { callName, durationMs } from "./call-tree.ts";
 
 export function CallState({ of: { exception, ended_at: end } }: { readonly of: WeaveCall }) {
@@ -39,7 +42,7 @@ export function CallDetail({
 
 function WholeCall({ hone, call }: { readonly hone: Hone; readonly call: WeaveCall }) {
   const { id, project_id: projectId, wb_user_id: owner, exception, started_at: startedAt } = call;
-  const cost = callCost(call);
+  const [cost, tokens, chat] = [callCost(call), callTokens(call), chatOf(call)];
   return (
     <section aria-labelledby="call">
       <h2 id="call" dir="auto">
@@ -49,6 +52,9 @@ function WholeCall({ hone, call }: { readonly hone: Hone; readonly call: WeaveCa
         of={[
           ["state", <CallState of={call} />],
           ["duration", msText(durationMs(call))],
+          ...(tokens === null
+            ? []
+            : ([["tokens", `${tokens.prompt} in the prompt, ${tokens.answer} in the answer`]] as const)),
           ...(cost === null ? [] : ([["cost", cost]] as const)),
           ["started", <When at={startedAt} />],
           ["recorded by", owner],
@@ -56,8 +62,15 @@ function WholeCall({ hone, call }: { readonly hone: Hone; readonly call: WeaveCa
         ]}
       />
       {exception !== null && <div class="said code failure">{exception}</div>}
-      <Part title="Inputs" of={call.inputs} />
-      <Part title="Output" of={call.output} />
+      {chat !== null && (
+        <>
+          <ReadingSwitch hasTokens={chat.turns.some((turn) => turn.tokens !== null)} />
+          <h3 class="hidden">Messages</h3>
+          <TurnList {...chat} />
+        </>
+      )}
+      <Part title="Inputs" of={call.inputs} isOpen={chat === null} />
+      <Part title="Output" of={call.output} isOpen={chat === null} />
       <Part title="Attributes" of={call.attributes} />
       <Part title="Summary" of={call.summary} />
       <FeedbackPanel hone={hone} subject={{ projectId, reference: `weave:///${projectId}/call/${id}` }} />
@@ -66,11 +79,19 @@ function WholeCall({ hone, call }: { readonly hone: Hone; readonly call: WeaveCa
 }
 
 /** A part of a call as JSON; nothing if it is empty. */
-function Part({ title, of: value }: { readonly title: string; readonly of: unknown }) {
+function Part({
+  title,
+  of: value,
+  isOpen = false,
+}: {
+  readonly title: string;
+  readonly of: unknown;
+  readonly isOpen?: boolean;
+}) {
   const isEmpty = value === null || (typeof value === "object" && Object.keys(value).length === 0);
   if (value === undefined || isEmpty) return null;
   return (
-    <details open={title === "Inputs" || title === "Output"}>
+    <details open={isOpen}>
       <summary>{title}</summary>
       <div class="said code" dir="auto" tabIndex={0} role="region" aria-label={title}>
         {typeof value === "string" ? value : JSON.stringify(value, null, 2)}

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { barsOf, callName, durationMs, treeRows } from "./call-tree.ts";
+import { callName, durationMs, timelineOf, treeRows, visibleRows } from "./call-tree.ts";
 
 const at = (ms: number): string => new Date(1_795_998_899_000 + ms).toISOString();
 const call = (id: string, parent_id: string | null, from: number, to: number | null) => ({
@@ -19,13 +19,29 @@ test("each parent comes before its children, and siblings are in the order of th
     call("a", null, 0, 100),
     call("c", "a", 10, 40),
   ];
-  const rows = treeRows(calls).map(({ call: { id }, depth }) => [id, depth]);
+  const rows = treeRows(calls).map(({ call: { id }, depth, insideCount }) => [id, depth, insideCount]);
   assert.deepEqual(rows, [
-    ["a", 0],
-    ["c", 1],
-    ["d", 2],
-    ["b", 1],
+    ["a", 0, 3],
+    ["c", 1, 1],
+    ["d", 2, 0],
+    ["b", 1, 0],
   ]);
+});
+
+test("a collapsed call hides all calls below it, and no others", () => {
+  const calls = [
+    call("a", null, 0, 100),
+    call("b", "a", 10, 40),
+    call("c", "b", 12, 20),
+    call("d", "a", 50, 60),
+    call("e", null, 200, 210),
+  ];
+  const idsWith = (...collapsed: readonly string[]) =>
+    visibleRows(treeRows(calls), new Set(collapsed)).map(({ call: { id } }) => id);
+  assert.deepEqual(idsWith(), ["a", "b", "c", "d", "e"]);
+  assert.deepEqual(idsWith("b"), ["a", "b", "d", "e"]);
+  assert.deepEqual(idsWith("a", "b"), ["a", "e"]);
+  assert.deepEqual(idsWith("c"), ["a", "b", "c", "d", "e"]);
 });
 
 test("a call whose parent was not stored is shown as a root", () => {
@@ -39,18 +55,30 @@ test("a trace of ten thousand nested calls is no problem", () => {
   const calls = Array.from({ length: 10_000 }, (_, index) =>
     call(String(index), index === 0 ? null : String(index - 1), index, null),
   );
-  assert.equal(treeRows(calls).at(-1)?.depth, 9999);
+  const rows = treeRows(calls);
+  assert.equal(rows.at(-1)?.depth, 9999);
+  assert.equal(rows[0]?.insideCount, 9999);
 });
 
 test("a bar shows when a call ran within its trace; a running call lasts until the end", () => {
   const calls = [call("a", null, 0, 200), call("b", "a", 50, 100), call("c", "a", 150, null)];
-  const barOf = barsOf(calls);
+  const { barOf } = timelineOf(calls);
   assert.deepEqual(calls.map(barOf), [
     { start: 0, length: 100 },
     { start: 25, length: 25 },
     { start: 75, length: 25 },
   ]);
   assert.deepEqual(calls.map(durationMs), [200, 50, null]);
+});
+
+test("the ticks of the time axis are round and few, and none is after the end", () => {
+  const axisOf = (wholeMs: number) => {
+    const { tickLength, ticksMs } = timelineOf([call("a", null, 0, wholeMs)]);
+    return [tickLength, ...ticksMs];
+  };
+  assert.deepEqual(axisOf(200), [25, 0, 50, 100, 150, 200]);
+  assert.deepEqual(axisOf(2300), [(100 * 1000) / 2300, 0, 1000, 2000]);
+  assert.deepEqual(axisOf(0), [100, 0, 1]);
 });
 
 test("names a call as its client does, or by the name of its op", () => {
