@@ -53,7 +53,8 @@ test("a running server", async (t) => {
     async () => {
       assert.equal((await fetch(`${server.url}/health`)).status, 200);
       const metrics = await fetch(`${server.url}/metrics`).then((answer) => answer.text());
-      assert.match(metrics, /^hone_engine_prefix_cache_queries\{[^}]*\} [1-9]/m);
+      assert.match(metrics, /^hone_engine_prefix_cache_bytes\{[^}]*\} [1-9]/m);
+      assert.match(metrics, /^hone_engine_prefix_cache_queries\{[^}]*\} 0$/m);
       assert.doesNotMatch(metrics, /^hone_chat_(requests|tokens)_total\{/m);
       assert.doesNotMatch(metrics, /^hone_http_requests_total\{.*completions/m);
     },

@@ -32,7 +32,7 @@ export async function runWarmUp(
   const own = {
     ...http,
     ...unseen,
-    chat: createChatService({ ...chat, ...unseen }),
+    chat: createChatService({ ...chat, ...unseen, isInternal: true }),
     audit: { record: nothing, recordDurably: async () => undefined, fault: () => null },
     auth: "off" as const,
   };

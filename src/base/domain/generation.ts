@@ -106,6 +106,8 @@ export interface GenerationRequest {
    * salt, too: all prompts of the owner without a salt can use each other's entries.
    */
   readonly cacheSalt: string | null;
+  /** True for a request of the server itself, such as a warm-up chat. The counts of the prefix cache leave it out. */
+  readonly isInternal?: true;
 }
 
 /** Maximum number of answers that a request can ask for. */

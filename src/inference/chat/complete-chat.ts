@@ -113,6 +113,8 @@ export interface ChatDependencies {
   readonly adapters?: AdaptersInUse;
   /** Counts the usage of each API key; absent or null if usage is not counted. */
   readonly usage?: UsageCounter | null;
+  /** True for a service whose chats the server itself asks; absent if clients ask them. */
+  readonly isInternal?: true;
   readonly clock: Clock;
   readonly metrics: Metrics;
   /** Meter for OpenTelemetry's metrics; null if they are not exported. */
@@ -282,7 +284,7 @@ class Completion implements ChatCompletion {
   }
 
   async #submit(): Promise<{ base: ServedBase; plan: GenerationPlan; generation: Generation }> {
-    const { running, logger, clock } = this.#shared;
+    const { running, logger, clock, isInternal = false } = this.#shared;
     const { request, caller, signal, onSubmitted } = this.#asked;
     const timeline = this.#timeline;
     const { requestId } = request.identity;
@@ -295,7 +297,13 @@ class Completion implements ChatCompletion {
     [timeline.model, timeline.modelReadyMs] = [model, clock.monotonicMs()];
     const { keyId: client, entity } = caller;
     const recorded = isRecorded(this.#shared.recorder ?? null, request, model, caller);
-    const plan = await planGeneration(request, model, base, { client, entity, signal, isRecorded: recorded });
+    const plan = await planGeneration(request, model, base, {
+      client,
+      entity,
+      signal,
+      isRecorded: recorded,
+      isInternal,
+    });
     throwIfAborted(signal);
     const asked = await this.#pass(plan, model, base).catch((error: unknown) => {
       throwIfAborted(signal);

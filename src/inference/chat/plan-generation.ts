@@ -54,6 +54,7 @@ export async function planGeneration(
     readonly signal: AbortSignal;
     /** True to compute log-probabilities for the recording, even if the client requests none. */
     readonly isRecorded: boolean;
+    readonly isInternal: boolean;
   },
 ): Promise<GenerationPlan> {
   const { identity, output } = request;
@@ -94,6 +95,7 @@ export async function planGeneration(
     priority: identity.priority,
     cacheOwner: options.entity,
     cacheSalt: identity.cacheSalt,
+    ...(options.isInternal && { isInternal: true }),
   };
   const header = {
     model: model.name,

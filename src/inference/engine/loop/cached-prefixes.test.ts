@@ -214,6 +214,17 @@ test("running sequences take memory back from the cache", async () => {
   assert.deepEqual([queries, hits], [306, 0]);
 });
 
+test("counts the tokens of clients' prompts, not those of the server's own requests", async () => {
+  const { loop } = observedLoop(new FakeRunner(), sharing);
+  const own = { ...requestOf(beginning), isInternal: true } as const;
+  for (const [key, request] of [own, own, requestOf(beginning)].entries()) {
+    loop.submit(key, request);
+    while (loop.hasWork) await loop.step();
+  }
+  const { queries, hits } = loop.cachedPrefixes;
+  assert.deepEqual([queries, hits], [100, 100]);
+});
+
 /** Returns requests whose prompts share prefixes of random lengths. */
 const randomRequests = (random: Random, vocabularySize: number): readonly GenerationRequest[] => {
   const ids = (count: number) => Array.from({ length: count }, () => random.index(vocabularySize));

@@ -156,7 +156,7 @@ export class Lanes implements Iterable<Lane> {
     // cached for other prompts.
     const isShared = !sequence.needsLogprobs && sequence.tokenCount <= this.#prefixes.positionCountMax;
     sequence.prefixScope = isShared ? scopeOf(sequence) : null;
-    if (isShared) this.#queries += sequence.tokenCount;
+    if (isShared && !sequence.running.request.isInternal) this.#queries += sequence.tokenCount;
   }
 
   /**
@@ -183,7 +183,7 @@ export class Lanes implements Iterable<Lane> {
     this.makeRoom(lane, count);
     const readCount = this.#prefixes.read(kept, count, { lane: lane.kv, slot: slotOf(prompt) });
     prompt.computedCount += readCount;
-    this.#hits += readCount;
+    if (!running.request.isInternal) this.#hits += readCount;
     if (prompt.computedCount < tokenCount || scores_V === null) return null;
     this.#hold(prompt, scores_V);
     return scores_V;
