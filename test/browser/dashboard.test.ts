@@ -144,6 +144,16 @@ test(
     await page.getByRole("button", { name: "Filter" }).click();
     await page.getByText("No training jobs match these filters.").waitFor();
 
+    await page.goto(`${server.url}/#/models`);
+    const model = page.getByRole("region", { name: "Models" }).getByRole("row", { name: /measured/ });
+    await model.getByRole("link", { name: "measured" }).waitFor();
+    const titles = await page.getByRole("columnheader").allTextContents();
+    const values = await model.getByRole("cell").allInnerTexts();
+    assert.deepEqual(
+      ["val/reward", "data/reward"].map((title) => values[titles.indexOf(title)]?.trim()),
+      ["0.75", "1.5"],
+    );
+
     await page.goto(`${server.url}/#/models/${modelId}`);
     await page.getByRole("heading", { name: "Versions", exact: true }).waitFor();
     const versions = page.getByRole("region", { name: "Versions", exact: true }).last();
@@ -248,6 +258,14 @@ test("the color scheme can be switched, is stored, and also applies to curves", 
   await page.reload();
   await page.getByRole("button", { name: "Dark" }).waitFor();
   assert.equal(await ground(), light);
+  await close();
+});
+
+test("a server that allows no receivers says so instead of offering a webhook", inBrowser, async () => {
+  const { page, close } = await openPage(ofPage(), { at: "#/webhooks" });
+  await page.getByRole("heading", { name: "This server sends no webhooks" }).waitFor();
+  await page.getByText("npx hone serve --webhooks-allowed hooks.example.com").waitFor();
+  assert.equal(await page.getByRole("button", { name: "New webhook" }).count(), 0);
   await close();
 });
 

@@ -21,6 +21,8 @@ import type { WebhookSettings } from "./settings.ts";
 import { isSecret, newSecret } from "./signature.ts";
 
 export interface WebhookService {
+  /** True if the server's operator allows at least one receiver. */
+  readonly isAllowed: boolean;
   /**
    * Creates a webhook. Only the returned value has the secret in readable form.
    *
@@ -115,6 +117,7 @@ export function createWebhookService({
     return webhook;
   };
   return {
+    isAllowed: !allowed.isEmpty,
     create: async ({ entity: given, secret, ...choice }, caller) => {
       const entity = given ?? caller.entity;
       if (!mayReach(caller, { entity, project: null }))
@@ -196,7 +199,7 @@ function readUrl(text: string, allowed: EgressAllowlist): URL {
   if (allowed.isEmpty)
     throw invalid(
       "url",
-      "This server sends no webhooks: its operator must list destinations in the setting webhooks.allowed (HONE_WEBHOOKS_ALLOWED)",
+      "This server sends no webhooks: its operator must list destinations in the setting webhooks.allowed (--webhooks-allowed)",
     );
   return url;
 }

@@ -90,6 +90,9 @@ export const serverSummarySchema = Type.Object(
         "State of each part of the server, as in `GET /v1/system-check`: `ok`, or a description of the fault.",
     }),
     note: systemCheckSchema.properties.note,
+    webhooks_allowed: Type.Boolean({
+      description: "True if the server may send webhooks: its setting `webhooks.allowed` has an entry.",
+    }),
     model_memory_bytes: measured("Estimate of the memory of the loaded base models"),
     model_memory_bytes_max: measured("Maximum memory of the loaded base models"),
     bases: Type.Array(baseSchema, { description: "Base models, the default first." }),

@@ -36,7 +36,7 @@ export function NewWebhook({
   return (
     <FormDialog title="New webhook" needs="manageWebhooks" onSubmit={create} onClose={onClose}>
       <p class="muted">
-        The server sends events only to receivers that its operator allows, with{" "}
+        The receiver must be one that the server's operator allows, with the flag{" "}
         <code>--webhooks-allowed</code>.
       </p>
       <label>

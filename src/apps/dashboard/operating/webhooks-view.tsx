@@ -7,6 +7,7 @@ import { Icon } from "../components/icon.tsx";
 import { listed, PagedTable } from "../components/paged-table.tsx";
 import { State, View, When } from "../components/shown.tsx";
 import { Secret } from "../keys/secret.tsx";
+import { summary } from "../live.ts";
 import { addressOf, place } from "../router.ts";
 import { may } from "../session.ts";
 import { useLoaded } from "../use-loaded.ts";
@@ -37,13 +38,20 @@ export function WebhooksView({ hone }: { readonly hone: Hone }) {
       title="Webhooks"
       lead="Receivers of signed events about feedback and training jobs."
       actions={
-        may("manageWebhooks") && (
+        may("manageWebhooks") &&
+        !isForbidden() && (
           <button type="button" class="primary" onClick={() => setOpen("new")}>
             <Icon of="plus" /> New webhook
           </button>
         )
       }
     >
+      {isForbidden() && loaded.value?.rows.length !== 0 && (
+        <p class="warning" role="status">
+          This server sends no webhooks, because it was started without the flag{" "}
+          <code>--webhooks-allowed</code>.
+        </p>
+      )}
       <PagedTable
         loaded={loaded}
         label="Webhooks"
@@ -103,15 +111,23 @@ function stateOf({ enabled, failing_since: since }: Webhook): string {
 }
 
 function NoWebhooks() {
-  return (
+  return isForbidden() ? (
     <Empty
       icon="webhook"
-      title="No webhooks yet"
+      title="This server sends no webhooks"
       commands={["npx hone serve --webhooks-allowed hooks.example.com"]}
     >
-      The server sends events only to receivers that its operator allows, for example with this option.
+      Its operator has allowed no receivers. Start the server with the flag <code>--webhooks-allowed</code>{" "}
+      and the hosts of the receivers.
     </Empty>
+  ) : (
+    <Empty icon="webhook" title="No webhooks yet" />
   );
+}
+
+/** True if the server has said that it sends no webhooks. */
+function isForbidden(): boolean {
+  return summary.value?.webhooks_allowed === false;
 }
 
 function Trouble({ of: { disabled_reason: reason, failing_since: since } }: { readonly of: Webhook }) {

@@ -26,6 +26,7 @@ export function serverStateOf(dependencies: HttpDependencies): () => Promise<obj
       state,
       parts,
       note: dependencies.databaseNote() ?? "",
+      webhooks_allowed: dependencies.webhooks.isAllowed,
       model_memory_bytes: valueOf(readings, memory, {}),
       model_memory_bytes_max: valueOf(readings, `${memory}_max`, {}),
       bases: [...new Set([...known, ...Object.keys(models)])].map((name) => ({
