@@ -97,6 +97,7 @@ export function Jobs({ hone }: { readonly hone: Hone }) {
 }
 
 function jobColumns(jobs: readonly TrainingJob[]): readonly DataColumn<TrainingJob>[] {
+  const costs = costColumns(jobs);
   return [
     {
       name: "model",
@@ -141,6 +142,8 @@ function jobColumns(jobs: readonly TrainingJob[]): readonly DataColumn<TrainingJ
     {
       name: "data",
       isNumber: true,
+      // Leaves room for the costs.
+      isExtra: costs.length > 0,
       class: "wraps",
       sort: ({ counts }) => counts?.trajectories ?? null,
       cell: itemsText,
@@ -151,7 +154,7 @@ function jobColumns(jobs: readonly TrainingJob[]): readonly DataColumn<TrainingJ
       sort: ({ duration_seconds: seconds }) => seconds,
       cell: ranFor,
     },
-    ...costColumns(jobs),
+    ...costs,
     {
       name: "created",
       sort: ({ created_at: at }) => at,

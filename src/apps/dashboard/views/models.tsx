@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import type { ModelObject, TrainingJob } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
+import { metricText } from "../charts/metric-texts.ts";
 import { Empty } from "../components/empty.tsx";
 import { ModelName } from "../components/tables/job-cells.tsx";
 import { counted, shortNumber } from "../components/numbers.ts";
@@ -19,6 +20,7 @@ import { addressOf, place } from "../router.ts";
 import { NewModel } from "../training/new-model.tsx";
 import { may } from "../session.ts";
 import { useLoaded } from "../use-loaded.ts";
+import { jobRewardColumns } from "./job-list.ts";
 import { rewardsByModel } from "./model-rewards.ts";
 
 const limit = 50;
@@ -37,7 +39,6 @@ export function Models({ hone }: { readonly hone: Hone }) {
       (await hone.jobs.list({ limit: jobsMax }, { signal }).first()).data,
     [hone, jobsChanged.value],
   );
-  const rewards = rewardsByModel(jobs.value ?? []);
   const [isNew, setIsNew] = useState(false);
   const selection = useSelection<ModelObject>(({ id }) => id);
   const remove = async (models: readonly ModelObject[]): Promise<void> => {
@@ -63,7 +64,7 @@ export function Models({ hone }: { readonly hone: Hone }) {
       <DataList
         loaded={loaded}
         label="Models"
-        columns={modelColumns(rewards, jobs.value ?? [])}
+        columns={modelColumns(jobs.value ?? [])}
         idOf={({ id }) => id}
         nameOf={({ project, name }) => `${project}/${name}`}
         selection={selection}
@@ -104,12 +105,8 @@ function names(models: readonly ModelObject[]): readonly string[] {
   return models.map(({ project, name }) => `${project}/${name}`);
 }
 
-function modelColumns(
-  rewards: ReadonlyMap<string, readonly number[]>,
-  jobs: readonly TrainingJob[],
-): readonly DataColumn<ModelObject>[] {
+function modelColumns(jobs: readonly TrainingJob[]): readonly DataColumn<ModelObject>[] {
   const newestOf = ({ id }: ModelObject) => jobs.find((job) => job.model_id === id);
-  const rewardOf = ({ id }: ModelObject) => rewards.get(id)?.at(-1) ?? null;
   return [
     {
       name: "model",
@@ -122,18 +119,21 @@ function modelColumns(
       ),
     },
     { name: "base", sort: ({ base_model: base }) => base, cell: ({ base_model: base }) => base },
-    {
-      name: "reward",
-      title: "Reward of the newest version",
-      isNumber: true,
-      sort: rewardOf,
-      cell: (model) => shortNumber(rewardOf(model) ?? NaN),
-    },
-    {
-      name: "rewards",
-      title: "Rewards of the newest versions",
-      cell: ({ id }) => <Sparkline values={rewards.get(id) ?? []} />,
-    },
+    ...jobRewardColumns(jobs).map((metric): DataColumn<ModelObject> => {
+      const rewards = rewardsByModel(jobs, metric);
+      const rewardOf = ({ id }: ModelObject) => rewards.get(id)?.at(-1) ?? null;
+      return {
+        name: metric,
+        title: metricText(metric) ?? undefined,
+        isNumber: true,
+        sort: rewardOf,
+        cell: (model) => (
+          <>
+            <Sparkline values={rewards.get(model.id) ?? []} /> {shortNumber(rewardOf(model) ?? NaN)}
+          </>
+        ),
+      };
+    }),
     {
       name: "newest job",
       sort: (model) => newestOf(model)?.created_at ?? null,
