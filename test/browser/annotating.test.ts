@@ -163,10 +163,13 @@ test(
     await page.getByRole("textbox", { name: "Choices" }).fill("kind, rude");
     assert.deepEqual(await seriousFaults(page), []);
     await page.getByRole("button", { name: "Create" }).click();
+    await page.getByRole("link", { name: "Annotate" }).click();
+    await page.getByText("This queue has no items yet.").waitFor();
+    assert.equal(await page.getByText("you answer as").count(), 0);
+    assert.deepEqual(await seriousFaults(page), []);
     await page.getByLabel("Add the recorded answers of").fill("new/agent");
     await page.getByRole("button", { name: "Add", exact: true }).click();
     await page.getByText("1 added").waitFor();
-    await page.getByRole("link", { name: "Annotate" }).click();
     await page.getByRole("heading", { name: "tone", level: 2 }).waitFor();
     await page.keyboard.press("1");
     await page.getByRole("link", { name: "Items and answers" }).waitFor();

@@ -11,7 +11,7 @@ import { View } from "../components/shown.tsx";
 import { addressOf, place } from "../router.ts";
 import { type Shortcut, useShortcuts } from "../shortcuts.tsx";
 import { useSession } from "./use-session.ts";
-import { EarlierCount, Finished } from "./finished.tsx";
+import { Finished, NoItem } from "./finished.tsx";
 import { QueueItem } from "./queue-item.tsx";
 
 type Run = (work: (session: AnnotationSession) => Promise<void>) => void;
@@ -73,18 +73,21 @@ function Session({
       Undo <kbd>{sessionKeys.undo}</kbd>
     </button>
   );
+  if (held === null && total === 0)
+    return (
+      <NoItem
+        hone={hone}
+        queue={queue}
+        annotator={annotator}
+        onAdded={() => run((session) => session.look())}
+      />
+    );
   return (
     <>
       {queue.description !== "" && <p>{queue.description}</p>}
       <p role="status">
-        {total === 0 ? (
-          <EarlierCount hone={hone} queue={queue} annotator={annotator} />
-        ) : (
-          <>
-            <progress value={done} max={total} aria-label="Items done" /> {done.toLocaleString("en")} of{" "}
-            {counted(total, "item")} done
-          </>
-        )}
+        <progress value={done} max={total} aria-label="Items done" /> {done.toLocaleString("en")} of{" "}
+        {counted(total, "item")} done
         {skippedCount > 0 && `, ${skippedCount} skipped`}{" "}
         <span class="muted">– you answer as {annotator}</span>
       </p>

@@ -1,36 +1,67 @@
-// The end of a queue for an annotator: the number of items that the annotator has done, links to the items, and a link to
-// the form of a rule that trains on the answers.
-import type { AnnotationQueue } from "../../client/api.ts";
+// A queue without an item for the annotator. It has no items yet, and a form adds the first. Or the annotator has done
+// all, and links lead to the items and to the form of a rule that trains on the answers.
+import type { AnnotationQueue, AnnotationQueueStats } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { counted } from "../components/numbers.ts";
+import { Shown } from "../components/shown.tsx";
 import { addressOf, place } from "../router.ts";
 import { newRuleAddress } from "../rules/rule-link.ts";
 import { suggestedRewards } from "../rules/rule-terms.ts";
 import { useLoaded } from "../use-loaded.ts";
+import { AddAnswers } from "./add-answers.tsx";
 
-/** Number of items that the annotator has done in earlier sessions of a queue. */
-export function EarlierCount({
+/**
+ * Takes the place of an item if the queue has none for the annotator: the first items can be added, or all are done.
+ *
+ * @param onAdded called after items were added
+ */
+export function NoItem({
   hone,
-  queue: { id, project_id },
+  queue,
   annotator,
+  onAdded,
 }: {
   readonly hone: Hone;
   readonly queue: AnnotationQueue;
   readonly annotator: string;
+  readonly onAdded: () => void;
 }) {
-  const { value } = useLoaded(
-    (signal) => hone.queues.stats({ project_id, queue_ids: [id] }, { signal }),
+  const { id, project_id } = queue;
+  const loaded = useLoaded(
+    async (signal) => (await hone.queues.stats({ project_id, queue_ids: [id] }, { signal }))[0],
     [hone, id, project_id],
   );
-  const own = value?.[0]?.annotators.find((one) => one.annotator === annotator);
-  if (own === undefined) return null;
-  const done = own.completed + own.skipped;
   return (
-    <>
-      {counted(done, "item")} done
-      {own.skipped > 0 && `, ${own.skipped} skipped`}
-    </>
+    <Shown loaded={loaded}>
+      {(stats) =>
+        stats?.total_items === 0 ? (
+          <>
+            <p>
+              This queue has no items yet. Add the recorded answers of a model, or select some of the{" "}
+              <a href={addressOf("conversations", [], { project: project_id })}>conversations</a> and choose{" "}
+              <em>Add to queue</em>.
+            </p>
+            <AddAnswers hone={hone} queue={{ project_id, queue_id: id }} onAdded={onAdded} />
+          </>
+        ) : (
+          <>
+            <p role="status">
+              {doneText(stats?.annotators.find((one) => one.annotator === annotator))}{" "}
+              <span class="muted">– you answer as {annotator}</span>
+            </p>
+            <p>No items left.</p>
+            <Finished queue={queue} />
+          </>
+        )
+      }
+    </Shown>
   );
+}
+
+/** Says how many items an annotator has done in all sessions. */
+function doneText(own: AnnotationQueueStats["annotators"][number] | undefined): string {
+  const [completed, skipped] = [own?.completed ?? 0, own?.skipped ?? 0];
+  return `${counted(completed + skipped, "item")} done${skipped > 0 ? `, ${skipped} skipped` : ""}`;
 }
 
 export function Finished({ queue: { id, project_id: project, asked } }: { readonly queue: AnnotationQueue }) {
