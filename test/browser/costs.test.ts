@@ -118,6 +118,11 @@ test("the form of a job shows trained tokens, passes and the estimated cost", in
     mimeType: "application/jsonl",
     buffer: Buffer.from(`${line}\n${line}`),
   });
+  assert.equal(await page.getByLabel("Batch size").getAttribute("placeholder"), "2 (default)");
+  const small = page.getByText("the job takes 1 step at a learning rate of 0.00005, which hardly changes");
+  await small.waitFor();
+  await page.getByLabel("Learning rate").fill("0.001");
+  await small.waitFor({ state: "detached" });
   const tokens = factOf(page, "trained tokens");
   await tokens.getByText("× 1 pass").waitFor();
   const count = Number((await tokens.textContent())?.split(" ")[1]);

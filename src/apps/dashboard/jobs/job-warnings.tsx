@@ -3,6 +3,7 @@ import type { TrainingJob } from "../../client/api.ts";
 import { addressOf } from "../router.ts";
 import { may } from "../session.ts";
 import { suggestedRate } from "../training/again.ts";
+import { inWords } from "../training/settings.ts";
 
 export function JobWarnings({ job }: { readonly job: TrainingJob }) {
   if (job.warnings.length === 0) return null;
@@ -11,7 +12,7 @@ export function JobWarnings({ job }: { readonly job: TrainingJob }) {
     <section class="card warnings" aria-label="Warnings of the job">
       {job.warnings.map((warning) => (
         <p key={warning} class="warning">
-          {warning}
+          {inWords(warning)}
         </p>
       ))}
       {rate !== null && may("train") && (

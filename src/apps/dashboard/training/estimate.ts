@@ -37,6 +37,7 @@ export async function estimate(
   return {
     trainedTokens,
     isEstimate: true,
+    exampleCount: rows.length,
     seconds: speed === null ? null : tokens / speed,
   };
 }

@@ -42,10 +42,10 @@ function FeedbackForm({ hone, model }: { readonly hone: Hone; readonly model: Mo
   };
   return (
     <JobForm
-      of="rl"
+      kind="rl"
       isReady={(preview.value?.counts.groups ?? 0) > 0}
       create={create}
-      preview={(passes) => (
+      preview={(chosen) => (
         <>
           <Shown loaded={preview}>
             {(job) => (
@@ -56,9 +56,10 @@ function FeedbackForm({ hone, model }: { readonly hone: Hone; readonly model: Mo
                     modelId={model.id}
                     size={{
                       trainedTokens: job.counts.trained_tokens,
+                      exampleCount: job.counts.answers,
                       seconds: speed.value === null ? null : job.counts.tokens / speed.value,
                     }}
-                    passes={passes}
+                    chosen={chosen}
                   />
                 )}
               </Preview>
@@ -106,7 +107,8 @@ function Preview({
       <Facts
         of={[
           ["feedback records", shortNumber(counts.feedback)],
-          ["people", shortNumber(counts.people)],
+          // Counts only the people whose feedback the job uses.
+          ...(counts.people === 0 ? [] : ([["people", shortNumber(counts.people)]] as const)),
           ["prompts", shortNumber(counts.groups)],
           ["answers", shortNumber(counts.answers)],
           ["tokens with prompts", counts.tokens.toLocaleString("en")],

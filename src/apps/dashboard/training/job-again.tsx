@@ -26,11 +26,11 @@ function AgainForm({ hone, job }: { readonly hone: Hone; readonly job: TrainingJ
   const asked = place.value.query.get("learning_rate");
   return (
     <JobForm
-      of={form}
+      kind={job.kind}
       values={asked === null ? values : { ...values, learning_rate: asked }}
-      preview={(passes) =>
+      preview={(chosen) =>
         job.counts !== null && (
-          <JobEstimate hone={hone} modelId={job.model_id} size={sizeOf(job, job.counts)} passes={passes} />
+          <JobEstimate hone={hone} modelId={job.model_id} size={sizeOf(job, job.counts)} chosen={chosen} />
         )
       }
       create={(settings) => trainAgain(hone, job, settings)}
@@ -44,14 +44,21 @@ function AgainForm({ hone, job }: { readonly hone: Hone; readonly job: TrainingJ
   );
 }
 
+/** Settings that the new job keeps, and with which the number of steps or their learning rates are others. */
+const stepSettings = new Set([
+  "steps",
+  "packed_sequence_length",
+  "num_trajectories_learning_rate_multiplier_power",
+]);
+
 /** Returns the size of a job on the same data. The time is that of the earlier job. */
-function sizeOf(
-  { state, duration_seconds: duration }: TrainingJob,
-  counts: NonNullable<TrainingJob["counts"]>,
-) {
+function sizeOf(job: TrainingJob, counts: NonNullable<TrainingJob["counts"]>) {
+  const { kind, state, duration_seconds: duration, config_changed: changed, config } = job;
+  const isOther = changed.some((name) => stepSettings.has(name)) || Array.isArray(config?.learning_rate);
   const isMeasured = state === "succeeded" && duration !== null;
   return {
     trainedTokens: counts.trainable_tokens,
+    exampleCount: isOther ? null : kind === "rl" ? counts.sequences : counts.trajectories,
     seconds: isMeasured ? duration / (counts.steps?.passes ?? 1) : null,
   };
 }

@@ -6,27 +6,26 @@ import { Failure } from "../components/forms/failure.tsx";
 import { useAction } from "../components/forms/use-action.ts";
 import { addressOf, go } from "../router.ts";
 import { SettingsFields } from "./settings-fields.tsx";
-import { passesIn, settingsIn, type SettingName } from "./settings.ts";
+import { type Chosen, chosenIn, type JobKind, settingsIn, type SettingName } from "./settings.ts";
 
 export type Settings = Readonly<Partial<Record<SettingName, number>>>;
 
 export function JobForm({
-  of,
+  kind,
   values = {},
   isReady = true,
   create,
   preview,
   children,
 }: {
-  /** Data of the job: a file or trajectories. */
-  readonly of: "file" | "rl";
+  readonly kind: JobKind;
   /** Settings that the form shows when it opens. */
   readonly values?: Readonly<Partial<Record<SettingName, string>>>;
   readonly isReady?: boolean;
   /** Creates the job with the form's settings, and returns its id. */
   readonly create: (settings: Settings) => Promise<string>;
-  /** Returns the job's data, shown below the button, for a number of passes over it. */
-  readonly preview?: (passes: number) => ComponentChildren;
+  /** Returns the job's data, shown below the button, for the chosen settings. */
+  readonly preview?: (chosen: Chosen) => ComponentChildren;
   /** Fields above the settings. */
   readonly children: ComponentChildren;
 }) {
@@ -44,12 +43,12 @@ export function JobForm({
       }}
     >
       {children}
-      <SettingsFields of={of} values={values} />
+      <SettingsFields kind={kind} values={values} />
       <Failure of={failure} />
       <button type="submit" disabled={isBusy || !isReady}>
         {isBusy ? "Creating the job …" : "Start the job"}
       </button>
-      {preview?.(passesIn(changed ?? values))}
+      {preview?.(chosenIn(kind, changed ?? values))}
     </form>
   );
 }

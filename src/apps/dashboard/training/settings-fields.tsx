@@ -1,17 +1,16 @@
 // Fields for the settings of a job. Empty fields stand for the defaults.
-import { offeredSettings, type SettingName } from "./settings.ts";
+import { defaults, type JobKind, offeredSettings, type SettingName } from "./settings.ts";
 
 export function SettingsFields({
-  of,
+  kind,
   values,
 }: {
-  /** Data of the job: a file or trajectories. */
-  readonly of: "file" | "rl";
+  readonly kind: JobKind;
   readonly values: Readonly<Partial<Record<SettingName, string>>>;
 }) {
   return (
     <div class="fields">
-      {offeredSettings.map(({ title, [of]: name }) => (
+      {offeredSettings.map(({ title, of, [kind === "rl" ? "rl" : "file"]: name }) => (
         <label key={name}>
           {title}
           <input
@@ -19,7 +18,7 @@ export function SettingsFields({
             type="number"
             min={0}
             step="any"
-            placeholder="default"
+            placeholder={`${defaults[kind][of]} (default)`}
             defaultValue={values[name] ?? ""}
           />
         </label>

@@ -11,6 +11,7 @@ import { FromFeedback } from "../training/from-feedback.tsx";
 import { JobAgain } from "../training/job-again.tsx";
 import { estimate } from "../training/estimate.ts";
 import { JobEstimate } from "../training/job-estimate.tsx";
+import type { Chosen } from "../training/settings.ts";
 import { RowPreview } from "../training/row-preview.tsx";
 import { JobForm, type Settings } from "../training/job-form.tsx";
 import { type FileKind, fileKinds, readRows, type TrainingRows } from "../training/training-rows.ts";
@@ -113,14 +114,14 @@ function FromFile({ hone, modelId }: { readonly hone: Hone; readonly modelId: st
   const rows = read.value?.rows ?? [];
   return (
     <JobForm
-      of="file"
+      kind={kind}
       isReady={rows.length > 0 && read.value?.faults.length === 0}
       create={create}
-      preview={(passes) =>
+      preview={(chosen) =>
         rows.length > 0 && (
           <>
             {model !== null && (
-              <Size hone={hone} modelId={model.id} rows={rows} kind={kind} passes={passes} />
+              <Size hone={hone} modelId={model.id} rows={rows} kind={kind} chosen={chosen} />
             )}
             <RowPreview rows={rows} kind={kind} />
           </>
@@ -185,14 +186,14 @@ function Faults({ of: { rows, faults } }: { readonly of: TrainingRows }) {
 function Size({
   hone,
   modelId,
-  passes,
+  chosen,
   ...data
 }: {
   readonly hone: Hone;
   readonly modelId: string;
   readonly rows: TrainingRows["rows"];
   readonly kind: FileKind;
-  readonly passes: number;
+  readonly chosen: Chosen;
 }) {
   const loaded = useLoaded(
     (signal) => estimate(hone, modelId, data, signal),
@@ -203,7 +204,7 @@ function Size({
       {(size) => (
         <section aria-labelledby="size">
           <h2 id="size">{counted(data.rows.length, "row")}</h2>
-          <JobEstimate hone={hone} modelId={modelId} size={size} passes={passes} />
+          <JobEstimate hone={hone} modelId={modelId} size={size} chosen={chosen} />
         </section>
       )}
     </Shown>
