@@ -5,15 +5,18 @@ import { place, replaceQuery } from "../router.ts";
 import { Chart } from "./chart.tsx";
 import { ChartSettings } from "./chart-settings.tsx";
 import { chartState, type ChartState, putChartState, toggled } from "./chart-state.ts";
-import type { Curve, PointAddress } from "./curve.ts";
+import type { Curve, PointAddress, StepName } from "./curve.ts";
 import { type CurveGroup, groupCurves } from "./group-curves.ts";
 
 export function ChartBoard({
   curves,
   addressOfPoint = () => null,
+  stepName = "step",
 }: {
   readonly curves: readonly Curve[];
   readonly addressOfPoint?: PointAddress;
+  /** Meaning of a step of the curves. */
+  readonly stepName?: StepName;
 }) {
   // While the user drags the slider, only this component knows the smoothing. The address gets the final value.
   const [dragged, setDragged] = useState<number | null>(null);
@@ -32,6 +35,7 @@ export function ChartBoard({
           curve={curve}
           state={state}
           addressOfPoint={addressOfPoint}
+          stepName={stepName}
           isPinned={state.pins.includes(curve.label)}
           onPin={() => change({ pins: toggled(state.pins, curve.label) })}
           onZoom={(zoom) => change({ zoom })}
@@ -41,7 +45,13 @@ export function ChartBoard({
   );
   return (
     <>
-      <ChartSettings curves={curves} state={state} onDrag={setDragged} onChange={change} />
+      <ChartSettings
+        curves={curves}
+        state={state}
+        stepName={stepName}
+        onDrag={setDragged}
+        onChange={change}
+      />
       {groups.length === 0 && <p>No curve matches the search.</p>}
       {groups.map((group) =>
         group.isFixed ? (

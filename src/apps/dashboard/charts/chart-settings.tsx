@@ -1,19 +1,21 @@
 // Settings that apply to all charts of a view: smoothing, axes, zoom, and the search for curves.
 import { type ChartState, smoothingMax } from "./chart-state.ts";
-import { axesOf, type Curve } from "./curve.ts";
+import { axesOf, type Curve, type StepName } from "./curve.ts";
 import { flatMax } from "./group-curves.ts";
 import { axisTexts } from "./plot-options.ts";
 
-const axisNames = { step: "step", time: "time since the start", tokens: "tokens trained on" } as const;
+const axisNames = { time: "time since the start", tokens: "tokens trained on" } as const;
 
 export function ChartSettings({
   curves,
   state,
+  stepName,
   onDrag,
   onChange,
 }: {
   readonly curves: readonly Curve[];
   readonly state: ChartState;
+  readonly stepName: StepName;
   /** Called with the smoothing while the user drags the slider. */
   readonly onDrag: (smoothing: number) => void;
   readonly onChange: (change: Partial<ChartState>) => void;
@@ -58,7 +60,7 @@ export function ChartSettings({
           >
             {offered.map((name) => (
               <option key={name} value={name}>
-                {axisNames[name]}
+                {name === "step" ? stepName : axisNames[name]}
               </option>
             ))}
           </select>

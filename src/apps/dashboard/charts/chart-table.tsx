@@ -1,7 +1,7 @@
 // The numbers of a chart as a table, for screen readers and for copying. Steps link to their details.
 import { shortNumber } from "../components/numbers.ts";
 import { WideTable } from "../components/shown.tsx";
-import type { Curve, Point, PointAddress } from "./curve.ts";
+import type { Curve, Point, PointAddress, StepName } from "./curve.ts";
 
 /** Maximum number of table rows. The newest are shown; the CSV file has all. */
 const rowsMax = 200;
@@ -9,9 +9,11 @@ const rowsMax = 200;
 export function ChartTable({
   curve,
   addressOfPoint,
+  stepName,
 }: {
   readonly curve: Curve;
   readonly addressOfPoint: PointAddress;
+  readonly stepName: StepName;
 }) {
   const { label, lines } = curve;
   const steps = [...new Set(lines.flatMap(({ points }) => points.map(({ step }) => step)))].sort(
@@ -25,7 +27,7 @@ export function ChartTable({
         <thead>
           <tr>
             <th scope="col" class="number">
-              step
+              {stepName}
             </th>
             {lines.map(({ name, colour }) => (
               <th key={colour} scope="col" class="number" title={name}>
@@ -47,7 +49,7 @@ export function ChartTable({
                     {address === null ? (
                       text
                     ) : (
-                      <a href={address} aria-label={`${text}, details of ${name} at step ${step}`}>
+                      <a href={address} aria-label={`${text}, details of ${name} at ${stepName} ${step}`}>
                         {text}
                       </a>
                     )}

@@ -4,7 +4,15 @@ import { shortNumber } from "../components/numbers.ts";
 import { go } from "../router.ts";
 import type { ChartState } from "./chart-state.ts";
 import { ChartTable } from "./chart-table.tsx";
-import { type Axis, axesOf, colourCount, type Curve, type Line, type PointAddress } from "./curve.ts";
+import {
+  type Axis,
+  axesOf,
+  colourCount,
+  type Curve,
+  type Line,
+  type PointAddress,
+  type StepName,
+} from "./curve.ts";
 import { Plot } from "./plot.tsx";
 import { plotData, type PlotData, type Reading, readingAt } from "./plot-data.ts";
 import { metricText } from "./metric-texts.ts";
@@ -15,6 +23,7 @@ export function Chart({
   curve,
   state,
   addressOfPoint,
+  stepName,
   isPinned,
   onPin,
   onZoom,
@@ -22,6 +31,7 @@ export function Chart({
   readonly curve: Curve;
   readonly state: ChartState;
   readonly addressOfPoint: PointAddress;
+  readonly stepName: StepName;
   readonly isPinned: boolean;
   readonly onPin: () => void;
   readonly onZoom: (zoom: readonly [number, number] | null) => void;
@@ -47,7 +57,7 @@ export function Chart({
     <figure class="chart">
       <figcaption>
         <span class="chart-name">{curve.label}</span>
-        <Values data={data} index={index} axis={axis} />
+        <Values data={data} index={index} axis={axis} stepName={stepName} />
         <span class="chart-actions">
           <button
             type="button"
@@ -87,7 +97,7 @@ export function Chart({
         onReset={() => onZoom(null)}
       />
       {state.isLog && !hasPositive && <p class="muted">No value is positive, so the y axis is linear.</p>}
-      <ChartTable curve={curve} addressOfPoint={addressOfPoint} />
+      <ChartTable curve={curve} addressOfPoint={addressOfPoint} stepName={stepName} />
     </figure>
   );
 }
@@ -97,40 +107,56 @@ function Values({
   data,
   index,
   axis,
+  stepName,
 }: {
   readonly data: PlotData;
   readonly index: number;
   readonly axis: Axis;
+  readonly stepName: StepName;
 }) {
   const { xs, series } = data;
   const lines = series.filter(({ isFaint }) => !isFaint);
   const at = xs[index];
   const text = at === undefined ? "–" : axisTexts[axis](at);
+  const unit = axis === "step" ? `${stepName} ` : "";
   if (lines.length === 1 && lines[0]?.line.name === "")
     return (
       <span>
-        <strong>{shortNumber(lines[0].values[index] ?? NaN)}</strong> <span class="muted">at {text}</span>
+        <strong>{shortNumber(lines[0].values[index] ?? NaN)}</strong>{" "}
+        <span class="muted">
+          at {unit}
+          {text}
+        </span>
       </span>
     );
   return (
     <ul class="chart-runs">
       {lines.map(({ line, values }) => (
         <li key={line.colour} class={`run run-${line.colour % colourCount}`}>
-          {line.name} <LineValue of={readingAt(data, { values }, index)} axis={axis} />
+          {line.name} <LineValue of={readingAt(data, { values }, index)} axis={axis} unit={unit} />
         </li>
       ))}
     </ul>
   );
 }
 
-function LineValue({ of: { value, endedAt }, axis }: { readonly of: Reading; readonly axis: Axis }) {
+function LineValue({
+  of: { value, endedAt },
+  axis,
+  unit,
+}: {
+  readonly of: Reading;
+  readonly axis: Axis;
+  /** Words before the value of the axis. */
+  readonly unit: string;
+}) {
   return (
     <>
       <strong>{shortNumber(value ?? NaN)}</strong>
       {endedAt !== null && (
         <span class="muted">
           {" "}
-          ended at {axis === "step" ? "step " : ""}
+          ended at {unit}
           {axisTexts[axis](endedAt)}
           {axis === "tokens" ? " tokens" : ""}
         </span>

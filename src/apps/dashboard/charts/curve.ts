@@ -2,6 +2,8 @@
 
 /** Quantity on the x axis: steps (or versions), seconds since the line's first point, or tokens trained on so far. */
 export type Axis = "step" | "time" | "tokens";
+/** Meaning of a step: an optimizer step of a job, or a version of a model. */
+export type StepName = "step" | "version";
 export const axes: readonly Axis[] = ["step", "time", "tokens"];
 
 export interface Point {

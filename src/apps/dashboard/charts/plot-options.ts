@@ -111,7 +111,17 @@ export function plotOptions(
         : [],
     ),
     hooks: {
-      setCursor: [({ cursor: { idx } }) => onPoint(idx ?? null)],
+      setCursor: [
+        (plot) => {
+          const index = plot.cursor.idx ?? null;
+          onPoint(index);
+          // uPlot draws the cursor at the pointer. The values belong to the nearest point.
+          const cursor = plot.over.querySelector<HTMLElement>(".u-cursor-x");
+          const x = index === null ? undefined : plot.data[0][index];
+          if (cursor !== null && x !== undefined)
+            cursor.style.transform = `translate(${plot.valToPos(x, "x")}px, 0)`;
+        },
+      ],
       setSelect: [
         (plot) => {
           const { left, width } = plot.select;

@@ -7,7 +7,7 @@ import { Facts, Shown, View, WideTable } from "../components/shown.tsx";
 import { differingTexts } from "../components/tables/differing-texts.ts";
 import { type GroupRow, groupRows, groupsTitle } from "../trajectories/group-rows.ts";
 import { Members } from "../trajectories/members.tsx";
-import { fromHere } from "../neighbours/list-place.ts";
+import { fromHere, listPlace } from "../neighbours/list-place.ts";
 import { addressOf } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
 import { NotTrained } from "./job-data.tsx";
@@ -23,11 +23,12 @@ interface JobData {
 
 export function JobGroups({ hone, id }: { readonly hone: Hone; readonly id: string }) {
   const loaded = useLoaded((signal) => loadGroups(hone, id, signal), [hone, id]);
+  const list = listPlace(addressOf("jobs"));
   return (
     <View
       title={loaded.value === null ? `Groups of job ${shortId(id)}` : groupsTitle(loaded.value)}
       path={[
-        ["Jobs", addressOf("jobs")],
+        list.view === "runs" ? ["Runs", list.address] : ["Jobs", addressOf("jobs")],
         [`Job ${shortId(id)}`, addressOf("jobs", [id])],
       ]}
     >
@@ -112,6 +113,7 @@ function Groups({ job, groups, isWhole }: JobData) {
 async function loadGroups(hone: Hone, id: string, signal: AbortSignal): Promise<JobData> {
   const job = await hone.jobs.get(id, { signal });
   const { model_id: modelId } = job;
+  if (job.kind !== "rl") return { job, groups: [], isWhole: true };
   const rows = await hone.trajectories
     .list(modelId, { source: "jobs", job_id: id, limit: 1 }, { signal })
     .first();

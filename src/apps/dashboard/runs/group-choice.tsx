@@ -15,8 +15,8 @@ export function GroupChoice({
   const names = new Set([...(value === "" ? [] : [value]), ...differing.map(({ name }) => name)]);
   if (names.size === 0) return null;
   return (
-    <label>
-      Group by{" "}
+    <label class="group-choice">
+      Group by
       <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
         <option value="">no setting: a line per run</option>
         {[...names].map((name) => (

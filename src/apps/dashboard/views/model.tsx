@@ -96,7 +96,11 @@ function Curves({
     <section aria-labelledby="curves">
       <h2 id="curves">Curves over versions</h2>
       <p class="muted">Click a point to read the trajectories behind it.</p>
-      <ChartBoard curves={curves} addressOfPoint={(_, step, label) => addressAt(step, label)} />
+      <ChartBoard
+        curves={curves}
+        stepName="version"
+        addressOfPoint={(_, step, label) => addressAt(step, label)}
+      />
     </section>
   );
 }

@@ -5,6 +5,7 @@ import { ChartBoard } from "../charts/chart-board.tsx";
 import { overlaid, runColours } from "../charts/curve.ts";
 import { Empty } from "../components/empty.tsx";
 import { Shown, View } from "../components/shown.tsx";
+import { fromHere } from "../neighbours/list-place.ts";
 import { addressOf, place, replaceQuery } from "../router.ts";
 import { loadRun, type LoadedRun, type RunKind } from "../runs/load-run.ts";
 import { RunPicker } from "../runs/run-picker.tsx";
@@ -56,9 +57,7 @@ export function Runs({ hone }: { readonly hone: Hone }) {
         {(runs) =>
           runs.length > 0 && (
             <>
-              <p class="filters">
-                <GroupChoice runs={runs} value={setting} onChange={group} />
-              </p>
+              <GroupChoice runs={runs} value={setting} onChange={group} />
               {setting === "" ? (
                 <RunList
                   runs={runs}
@@ -77,7 +76,7 @@ export function Runs({ hone }: { readonly hone: Hone }) {
                   </div>
                 ))
               )}
-              <Comparison runs={runs} setting={setting} />
+              <Comparison kind={kind} runs={runs} setting={setting} />
             </>
           )
         }
@@ -95,10 +94,18 @@ function NoRuns({ kind }: { readonly kind: RunKind }) {
   );
 }
 
+/** Returns the address behind a point. The groups of a job get the address of this view, for the link back. */
+function pointAddress(address: string | undefined): string | null {
+  if (address?.startsWith(addressOf("jobs")) !== true) return address ?? null;
+  return `${address}?${new URLSearchParams(fromHere()).toString()}`;
+}
+
 function Comparison({
+  kind,
   runs,
   setting,
 }: {
+  readonly kind: RunKind;
   readonly runs: readonly LoadedRun[];
   /** Setting by which the runs are grouped; empty for a line per run. */
   readonly setting: string;
@@ -123,9 +130,10 @@ function Comparison({
             </p>
             <ChartBoard
               curves={curves}
+              stepName={kind === "models" ? "version" : "step"}
               addressOfPoint={(run, step, label) =>
                 setting === ""
-                  ? (runs.find(({ id }) => colours.get(id) === run)?.addressAt(step, label) ?? null)
+                  ? pointAddress(runs.find(({ id }) => colours.get(id) === run)?.addressAt(step, label))
                   : null
               }
             />
