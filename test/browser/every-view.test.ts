@@ -160,15 +160,24 @@ test(
     });
     const { page } = await openPage(server);
     const { port } = new URL(server.url);
-    for (const view of searchedOf(["", "models", "logs"], 1)) {
+    // Each with another view, which is opened for the first time while the server is away.
+    const pairs = [
+      ["", "retention", "Retention"],
+      ["models", "rules", "Reward rules"],
+      ["logs", "usage", "Keys and usage"],
+    ] as const;
+    for (const [view, unopened, title] of searchedOf(pairs, 1)) {
       await open(page, view);
       await server.kill();
       await page.getByText("does not answer. The page shows its last state").waitFor();
       assert.equal(await page.locator(".state-ok, .state-ready, .state-loaded").count(), 0, view);
       assert.deepEqual(await allFaults(page), [], view);
+      await page.goto(`${server.url}/#/${unopened}`);
+      await page.getByText("It opens by itself once the server answers.").waitFor();
       server = await startServer({ dataFolder, flags: [...seenModel, "--port", port] });
       await page.getByText("The page shows its last state").waitFor({ state: "detached" });
       await page.getByRole("alert").waitFor({ state: "detached" });
+      await page.getByRole("heading", { name: title, level: 1 }).waitFor();
     }
     // The browser logs lost connections as errors, which `close` would report.
     await page.context().close();

@@ -29,10 +29,19 @@ interface Properties {
   readonly isElsewhere?: (record: FeedbackRecord) => boolean;
   /** True if the view's keyboard shortcuts apply to this panel. */
   readonly hasKeys?: boolean;
+  /** True to show the forms only after a click. */
+  readonly isFolded?: boolean;
   readonly label?: string;
 }
 
-function Panel({ hone, subject, isElsewhere = () => false, hasKeys = true, label = "Feedback" }: Properties) {
+function Panel({
+  hone,
+  subject,
+  isElsewhere = () => false,
+  hasKeys = true,
+  isFolded = false,
+  label = "Feedback",
+}: Properties) {
   const feedback = useFeedback(hone, subject);
   const records = feedback.records.filter((record) => !isElsewhere(record));
   const note = useRef<HTMLTextAreaElement>(null);
@@ -52,6 +61,34 @@ function Panel({ hone, subject, isElsewhere = () => false, hasKeys = true, label
     const text = typed.trim();
     if (text !== "") feedback.give(noteOf(text), () => setTyped(""));
   };
+  const forms = (
+    <>
+      <form
+        class="stacked"
+        onSubmit={(event) => {
+          event.preventDefault();
+          saveNote();
+        }}
+      >
+        <label>
+          Note
+          <textarea
+            ref={note}
+            rows={3}
+            maxLength={noteLengthMax}
+            value={typed}
+            onInput={(event) => setTyped(event.currentTarget.value)}
+            onKeyDown={(event) => {
+              if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) saveNote();
+              else if (event.key === "Escape") event.currentTarget.blur();
+            }}
+          />
+        </label>
+        <button type="submit">Save note</button>
+      </form>
+      <FreeForm onGive={feedback.give} />
+    </>
+  );
   return (
     <section class="feedback" aria-label={label}>
       <h2>{label}</h2>
@@ -70,30 +107,14 @@ function Panel({ hone, subject, isElsewhere = () => false, hasKeys = true, label
               </button>
             ))}
           </div>
-          <form
-            class="stacked"
-            onSubmit={(event) => {
-              event.preventDefault();
-              saveNote();
-            }}
-          >
-            <label>
-              Note
-              <textarea
-                ref={note}
-                rows={3}
-                maxLength={noteLengthMax}
-                value={typed}
-                onInput={(event) => setTyped(event.currentTarget.value)}
-                onKeyDown={(event) => {
-                  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) saveNote();
-                  else if (event.key === "Escape") event.currentTarget.blur();
-                }}
-              />
-            </label>
-            <button type="submit">Save note</button>
-          </form>
-          <FreeForm onGive={feedback.give} />
+          {isFolded ? (
+            <details open={typed !== ""}>
+              <summary>Note and other feedback</summary>
+              {forms}
+            </details>
+          ) : (
+            forms
+          )}
         </>
       )}
       {feedback.failure === null ? (

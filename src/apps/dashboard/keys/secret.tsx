@@ -22,6 +22,9 @@ export function Secret({
     <Dialog title="Copy the secret now" mayClose={() => false} hasClose={false} onClose={onClose}>
       <p>{whyOnce[of]}</p>
       <Command text={secret} />
+      <p>
+        Only the button closes this dialog, so that Escape does not lose a secret that you have not copied.
+      </p>
       <button type="button" class="primary" onClick={onClose}>
         Done
       </button>

@@ -49,7 +49,10 @@ function BaseDetails({ hone, base }: { readonly hone: Hone; readonly base: Base 
     <BaseCard base={base}>
       <Shown loaded={model}>{(served) => <Facts of={factsOf(served)} />}</Shown>
       {may("administer") && (state === "unloaded" || state === "failed") && (
-        <ActionButton act={() => hone.served.load(base.name)} done={`${base.name} loaded.`}>
+        <ActionButton
+          act={() => hone.served.load(base.name).then(() => refresh(hone))}
+          done={`${base.name} loaded.`}
+        >
           Load {base.name}
         </ActionButton>
       )}
@@ -61,7 +64,7 @@ function BaseDetails({ hone, base }: { readonly hone: Hone; readonly base: Base 
             says: "The memory of the model becomes free. Its next request waits until the model is loaded again.",
             button: "Unload",
           }}
-          act={() => hone.served.unload(base.name)}
+          act={() => hone.served.unload(base.name).then(() => refresh(hone))}
           done={`${base.name} unloaded.`}
         >
           Unload {base.name}
@@ -69,6 +72,11 @@ function BaseDetails({ hone, base }: { readonly hone: Hone; readonly base: Base 
       )}
     </BaseCard>
   );
+}
+
+/** Reads the states of the models at once, because the stream of summaries is some seconds behind. */
+async function refresh(hone: Hone): Promise<void> {
+  summary.value = await hone.server.summary();
 }
 
 function factsOf({ status, files, device, max_model_len: length, exact }: ServedModel) {

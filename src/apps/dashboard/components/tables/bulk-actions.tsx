@@ -41,7 +41,7 @@ export function BulkActions({
   };
   const isOff = rows.length === 0;
   return (
-    <div class="bulk" role="group" aria-label="Actions on selected rows">
+    <div class={isOff ? "bulk is-off" : "bulk"} role="group" aria-label="Actions on selected rows">
       <span class="muted" role="status">
         {rows.length.toLocaleString("en")} selected
       </span>
