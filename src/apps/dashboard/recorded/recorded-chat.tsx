@@ -16,7 +16,9 @@ import { TurnBody, TurnList } from "../trajectories/turn-view.tsx";
 import { addressOf, place } from "../router.ts";
 import { may, session } from "../session.ts";
 import { useLoaded } from "../use-loaded.ts";
+import { nameOf } from "../model/model-path.ts";
 import { type ChatKey, chatNeighbours } from "./chat-neighbours.ts";
+import { recordedModel } from "./recorded-model.ts";
 
 /** Names of other lists that link to conversations. */
 const listNames: Readonly<Record<string, string>> = {
@@ -28,7 +30,10 @@ const listNames: Readonly<Record<string, string>> = {
 export function RecordedChat({ hone, requestId }: { readonly hone: Hone; readonly requestId: string }) {
   const project = place.value.query.get("project") ?? "";
   const loaded = useLoaded(
-    (signal) => hone.recordings.get(requestId, project === "" ? {} : { project }, { signal }),
+    async (signal) => {
+      const chat = await hone.recordings.get(requestId, project === "" ? {} : { project }, { signal });
+      return { chat, model: await nameOfModel(hone, chat, signal) };
+    },
     [hone, requestId, project],
   );
   const list = { ...listPlace(addressOf("conversations")), entity: session.value?.key.entity ?? "" };
@@ -49,11 +54,11 @@ export function RecordedChat({ hone, requestId }: { readonly hone: Hone; readonl
         next={linkTo(neighbours?.next)}
       />
       <Shown loaded={loaded}>
-        {(chat) => (
+        {({ chat, model }) => (
           <div class="beside">
             <Turns hone={hone} chat={chat} />
             <aside>
-              <About chat={chat} />
+              <About chat={chat} model={model} />
               <FeedbackPanel
                 hone={hone}
                 subject={{ projectId: chat.project_id, reference: chat.reference }}
@@ -65,6 +70,15 @@ export function RecordedChat({ hone, requestId }: { readonly hone: Hone; readonl
       </Shown>
     </View>
   );
+}
+
+/** Returns the full name of the chat's model. */
+async function nameOfModel(hone: Hone, chat: RecordedCompletion, signal: AbortSignal): Promise<string> {
+  const model = may("readModels")
+    ? // The model may have been deleted.
+      await hone.models.get(chat.model_id, { signal }).catch(() => null)
+    : null;
+  return recordedModel(chat, new Map(model === null ? [] : [[model.id, nameOf(model)]]));
 }
 
 function Turns({ hone, chat }: { readonly hone: Hone; readonly chat: RecordedCompletion }) {
@@ -102,6 +116,7 @@ function Turns({ hone, chat }: { readonly hone: Hone; readonly chat: RecordedCom
                   reference: `${chat.reference}/attr/choices/index/${index}`,
                 }}
                 hasKeys={false}
+                isFolded
                 label={`Feedback on answer ${index + 1}`}
               />
             </>
@@ -132,12 +147,12 @@ function latencyText({
   return `${shortNumber(seconds)} s${first}, ${shortNumber(usage.completion_tokens / seconds)} tokens/s`;
 }
 
-function About({ chat }: { readonly chat: RecordedCompletion }) {
+function About({ chat, model }: { readonly chat: RecordedCompletion; readonly model: string }) {
   const { usage, sampling, metadata } = chat;
   const cost = costText(chat);
   return (
     <section aria-labelledby="about">
-      <h2 id="about">{chat.model}</h2>
+      <h2 id="about">{model}</h2>
       <Facts
         of={[
           [

@@ -16,6 +16,7 @@ import { ProjectField, useProjects } from "../components/forms/projects.tsx";
 import { View } from "../components/shown.tsx";
 import { addressOf, go, place } from "../router.ts";
 import { isModelId } from "../model/model-id.ts";
+import { nameOf } from "../model/model-path.ts";
 import { ModelPage } from "../model/model-page.tsx";
 import { may, session } from "../session.ts";
 import { useLoaded } from "../use-loaded.ts";
@@ -117,7 +118,7 @@ function ChatList({ hone }: { readonly hone: Hone }) {
 async function modelNames(hone: Hone, signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
   if (!may("readModels")) return new Map();
   const { data } = await hone.models.list({ limit: 100 }, { signal }).first();
-  return new Map(data.map(({ id, entity, project, name }) => [id, `${entity}/${project}/${name}`]));
+  return new Map(data.map((model) => [model.id, nameOf(model)]));
 }
 
 function NoChats({ isFiltered }: { readonly isFiltered: boolean }) {

@@ -7,20 +7,19 @@ import { type DataColumn, textColumn } from "../components/tables/data-table.tsx
 import { ModelName } from "../components/tables/job-cells.tsx";
 import { fromHere } from "../neighbours/list-place.ts";
 import { addressOf } from "../router.ts";
+import { recordedModel } from "./recorded-model.ts";
 
 /**
  * Returns the columns.
  *
- * @param names names of models by id; a request may have named its model by the id
+ * @param names full names of models by id
  * @param rows rows of the table, which has costs if any row has one
  */
 export function columnsWith(
   names: ReadonlyMap<string, string>,
   rows: readonly StoredChatCompletion[],
 ): readonly DataColumn<StoredChatCompletion>[] {
-  const modelOf = ({ model, model_id: id }: StoredChatCompletion) =>
-    // The column next to it has the version.
-    (model === id ? (names.get(id) ?? model) : model).replace(/:step\d+$/, "");
+  const modelOf = (row: StoredChatCompletion) => recordedModel(row, names);
   return [
     {
       name: "answered",
