@@ -117,8 +117,7 @@ function NoWebhooks() {
       title="This server sends no webhooks"
       commands={["npx hone serve --webhooks-allowed hooks.example.com"]}
     >
-      Its operator has allowed no receivers. Start the server with the flag <code>--webhooks-allowed</code>{" "}
-      and the hosts of the receivers.
+      Its operator has allowed no receivers. Start the server with this flag and the hosts of the receivers.
     </Empty>
   ) : (
     <Empty icon="webhook" title="No webhooks yet" />
