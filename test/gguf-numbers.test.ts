@@ -14,6 +14,7 @@ import {
   type WrittenTensor,
   type WrittenValue,
 } from "../src/lib/model-files/testing/write-gguf.ts";
+import { readFloats, type StoredTensor } from "../src/lib/model-files/stored-tensor.ts";
 import { int64Tensor, type Tensor } from "../src/lib/graph/tensor.ts";
 import type { ModelConfig } from "../src/inference/architectures/config.ts";
 import { readModelConfig } from "../src/inference/architectures/config/read-config.ts";
@@ -134,6 +135,7 @@ test("every variation changes the results", () => {
     "llama-type-none",
     "llama-yarn-factor-1",
     "llama-lists",
+    "granite-without-mamba",
   ]);
 });
 
@@ -271,6 +273,77 @@ test("reads which layers of Qwen3.5 are recurrent from the flags in newer files"
     for (const [at, logprob] of (await logprobsOf(folderOf(file))).entries())
       assert.ok(Math.abs(logprob - wanted[at]) < differenceMax.F32, `${family}, token ${at}`);
   }
+});
+
+/** Returns the file's tensors, with queries, keys and values joined as by llama.cpp's converter with `--fuse-qkv`. */
+function fused(file: string): readonly WrittenTensor[] {
+  const tensors = readGguf(file).tensors;
+  const written = (parts: readonly StoredTensor[], name: string): WrittenTensor => {
+    const data = Float32Array.from(parts.flatMap((part) => [...readFloats(part)]));
+    const rows = parts.reduce((sum, { shape }) => sum + shape[0], 0);
+    return { name, shape: [rows, ...parts[0].shape.slice(1)], type: "F32", data };
+  };
+  return [...tensors.values()].flatMap((tensor) => {
+    const name = tensor.name.replace(/\.attn_[qkv]\.(weight|bias)$/, ".attn_qkv.$1");
+    if (name === tensor.name) return [written([tensor], name)];
+    const parts = ["q", "k", "v"].map((letter) => tensors.get(name.replace("_qkv.", `_${letter}.`)));
+    const whole = parts.filter((part) => part !== undefined);
+    if (whole.length < 3) return [written([tensor], tensor.name)];
+    return tensor.name.includes("attn_q.") ? [written(whole, name)] : [];
+  });
+}
+
+const fusedFamilies = ["llama", "qwen2", "granite", "olmo2", "lfm2", "qwen35", "gpt-oss", "gemma4"] as const;
+
+for (const family of fusedFamilies) {
+  test(`${family} has the same log-probabilities from fused projections of queries, keys and values`, async () => {
+    const file = writeCase(scratch, { name: "separate", family, type: "F32", keys: {}, tensors: [] });
+    const { metadata, valueTypes } = readGguf(file);
+    const other = join(scratch, `fused-${family}.gguf`);
+    const typed = [...metadata].map(([key, value]) => [
+      key,
+      valueTypes.get(key) === "float32" && typeof value === "number" ? float(value) : value,
+    ]);
+    const tensors = fused(file);
+    assert.ok(tensors.some(({ name }) => name.endsWith(".attn_qkv.weight")));
+    writeGguf(other, { metadata: Object.fromEntries(typed) as Record<string, WrittenValue>, tensors });
+    assert.deepEqual(await logprobsOf(folderOf(other)), await logprobsOf(folderOf(file)));
+  });
+}
+
+test("ends answers at the tokens at which llama.cpp ends them, whose texts become control tokens", async () => {
+  const check = async (texts: readonly string[]): Promise<readonly (readonly number[])[]> => {
+    const first = writeCase(scratch, { name: "ends", family: "llama", type: "F32", keys: {}, tensors: [] });
+    const tokens = readGguf(first).metadata.get("tokenizer.ggml.tokens") as string[];
+    const named = tokens.map((token, id) => texts[id - 10] ?? (id === 258 ? "last" : token));
+    const tokenizer = {
+      "tokenizer.ggml.tokens": named,
+      "tokenizer.ggml.token_type": named.map(() => 1),
+      "tokenizer.ggml.merges": [],
+    };
+    const one = { name: "ends", family: "llama", type: "F32", keys: {}, tensors: [], tokenizer } as const;
+    const folder = folderOf(writeCase(scratch, one));
+    const loaded = await loadTokenizer(folder);
+    return [
+      readModelConfig(folder).endOfTextIds,
+      ...texts.map((text) => loaded.encode(text, { addSpecialTokens: false })),
+    ];
+  };
+  assert.deepEqual(await check(["<turn|>", "<|im_end|>"]), [[258, 10, 11], [10], [11]]);
+  // In gpt-oss's tokenizer, `<|end|>` ends a message but not the answer.
+  assert.deepEqual((await check(["<|end|>"]))[0], [258, 10]);
+  assert.deepEqual((await check(["<|end|>", "<|return|>", "<|call|>"]))[0], [258, 11, 12]);
+});
+
+test("ignores unused tokens beyond the embedding, which converters add to fill up the list", async () => {
+  const first = writeCase(scratch, { name: "filled", family: "llama", type: "F32", keys: {}, tensors: [] });
+  const { metadata } = readGguf(first);
+  const tokens = [...(metadata.get("tokenizer.ggml.tokens") as string[]), "[PAD259]", "[PAD260]"];
+  const kinds = [...(metadata.get("tokenizer.ggml.token_type") as number[]), 5, 5];
+  const tokenizer = { "tokenizer.ggml.tokens": tokens, "tokenizer.ggml.token_type": kinds };
+  const one = { name: "filled", family: "llama", type: "F32", keys: {}, tensors: [], tokenizer } as const;
+  const folder = folderOf(writeCase(scratch, one));
+  assert.deepEqual(await logprobsOf(folder), await logprobsOf(folderOf(first)));
 });
 
 test("refuses tokens beyond the embedding, and blocks of another version", () => {

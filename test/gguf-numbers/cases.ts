@@ -119,6 +119,23 @@ const variations: Readonly<Record<string, Variation>> = {
       logit_scale: float(1),
     },
   },
+  // As converted from Granite 4 without Mamba layers.
+  "granite-without-mamba": {
+    family: "granite",
+    keys: {
+      expert_count: 0,
+      expert_used_count: 0,
+      expert_shared_feed_forward_length: 96,
+      "attention.head_count_kv": [2, 2, 2, 2],
+      "ssm.conv_kernel": 4,
+      "ssm.state_size": 256,
+      "ssm.group_count": 1,
+      "ssm.inner_size": 512,
+      "ssm.time_step_rank": 8,
+      "rope.dimension_count": 16,
+      "rope.scaling.finetuned": true,
+    },
+  },
   "granite-listed-factors": { family: "granite", tensors: [factors("rope_freqs.weight", 8)] },
   "granite-yarn": { family: "granite", keys: yarn },
   "smollm3-yarn": { family: "smollm3", keys: yarn },

@@ -1,6 +1,6 @@
 // The quantized types of GGUF: number of weights and bytes of a block, and decoding to float32. The layouts are those
 // of llama.cpp (ggml-quants); as in llama.cpp, every value is rounded to float32 once. This module reads no files.
-import { half } from "./half-lookup.ts";
+import { half } from "../half-lookup.ts";
 import { decodeMxfp4 } from "./four-bit-floats.ts";
 import { decodeIQ3S, decodeIQ3XXS } from "./three-bit-tables.ts";
 

@@ -2,7 +2,7 @@
 // types a minimum. block-types.ts decodes all types.
 import { readTensorBytes, storedRowOf, type StoredTensor } from "../stored-tensor.ts";
 import { sixBitMinimum, sixBitScale } from "./block-types.ts";
-import { half } from "./half-lookup.ts";
+import { half } from "../half-lookup.ts";
 
 /**
  * Blocks of four-bit codes. Weight k of row n is (code − 8) · scale + offset, with the scale and offset of its block.

@@ -5,6 +5,7 @@ import { checkArchitectureKeys } from "./architecture-keys.ts";
 import { bareMambaParts, mambaKeys, mambaParts, mambaSizes, mambaTensor } from "./mamba-layers.ts";
 import { gemma4Fields, gemma4Keys, gemma4LayerParts, gemma4OuterParts } from "./gemma4-fields.ts";
 import type { GgufFile } from "./gguf-file.ts";
+import { usedTokenCount } from "./gguf-tokenizer.ts";
 import type { GgufMetadata } from "./metadata.ts";
 import { ropeScaling, type RopeScalingFields } from "./rope-scaling.ts";
 import { shortestDecimal } from "./shortest-decimal.ts";
@@ -244,7 +245,9 @@ const architectures: Readonly<Record<string, GgufArchitecture>> = {
     ...paired,
     architecture: "GraniteForCausalLM",
     modelType: "granite",
-    ownKeys: graniteKeys,
+    // Files of Granite 4 without Mamba layers have the sizes of such layers too, and the width of the feed-forward part
+    // under the name of a shared expert's width.
+    ownKeys: [...graniteKeys, ...mambaKeys, "expert_shared_feed_forward_length"],
     fields: graniteFields,
   },
   // Files of this architecture do not say which layers have no rotary embedding. As in llama.cpp, it is every fourth.
@@ -411,7 +414,8 @@ function graniteFields(metadata: GgufMetadata, prefix: string): Readonly<Record<
       "a model of this architecture without a rotary embedding is not computed",
     );
   }
-  return graniteFactors(metadata, prefix);
+  const width = metadata.number(`${prefix}.expert_shared_feed_forward_length`);
+  return { ...graniteFactors(metadata, prefix), ...(width !== null && { intermediate_size: width }) };
 }
 
 /**
@@ -425,7 +429,9 @@ function graniteHybridFields(metadata: GgufMetadata, prefix: string): Readonly<R
   return {
     ...graniteFactors(metadata, prefix),
     num_local_experts: 0,
-    shared_intermediate_size: metadata.uniform(`${prefix}.feed_forward_length`),
+    shared_intermediate_size:
+      metadata.number(`${prefix}.expert_shared_feed_forward_length`) ??
+      metadata.uniform(`${prefix}.feed_forward_length`),
     layer_types: layerKvHeads(metadata, prefix).map((count) => (count === 0 ? "mamba" : "attention")),
     position_embedding_type: isRotary ? "rope" : null,
     mamba_d_conv: kernelSize,
@@ -786,9 +792,12 @@ function withRopeFields(
   return { rope_scaling: { rope_type: "default", ...scaling, ...others } };
 }
 
-/** Checks that the embedding has a row for each token, because a token without a row could not be computed. */
+/**
+ * Checks that the embedding has a row for each token, because a token without a row could not be computed. Converters
+ * of models with Mamba layers fill up the list of tokens to a multiple of 8, but not the embedding.
+ */
 function checkVocabulary(metadata: GgufMetadata, { shape }: StoredTensor): void {
-  const count = metadata.texts("tokenizer.ggml.tokens")?.length ?? 0;
+  const count = usedTokenCount(metadata);
   if (shape.length === 2 && count <= shape[0]) return;
   throw metadata.error(`it has ${count} tokens, and its token_embd.weight is [${shape.join(", ")}]`);
 }

@@ -90,6 +90,7 @@ test("refuses a file that is not GGUF, is truncated, or claims more than it has"
   refused((bytes) => (bytes.writeUInt32LE(9, name), bytes), /tensor\.Q4_0 has 9 dimensions/);
   refused((bytes) => (bytes.writeBigUInt64LE(95n, name + 4), bytes), /not a whole number of blocks/);
   refused((bytes) => (bytes.writeUInt32LE(16, name + 20), bytes), /tensor\.Q4_0 is IQ2_XXS; F32/);
+  refused((bytes) => (bytes.writeUInt32LE(42, name + 20), bytes), /tensor\.Q4_0 is Q2_0; .*such as Q8_0/);
   refused((bytes) => (bytes.writeUInt32LE(99, name + 20), bytes), /unknown type 99/);
 });
 

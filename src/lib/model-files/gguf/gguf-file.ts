@@ -5,6 +5,7 @@ import { basename, dirname, join } from "node:path";
 import { requirePlainFile } from "../../../base/domain/transient-errors/plain-file.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { byteLengthOf, corrupt, type StoredTensor, type StoredType } from "../stored-tensor.ts";
+import { splitFusedProjections } from "./fused-projections.ts";
 import {
   type GgufValue,
   listTypeNumber,
@@ -32,12 +33,17 @@ const headerBytesMax = 256 * 1024 * 1024;
 const entriesMax = 1 << 20;
 
 /**
- * Reads a model's file. If the model is split, `file` may be any part, and all parts are read.
+ * Reads a model's file. If the model is split, `file` may be any part, and all parts are read. Fused projections of
+ * queries, keys and values become three tensors each.
  *
  * @throws ServiceError `invalid` naming the file and the fault if it is truncated, corrupt or a part is missing;
  * `unsupported` naming unsupported tensor types
  */
 export function readGguf(file: string): GgufFile {
+  return splitFusedProjections(readParts(file));
+}
+
+function readParts(file: string): GgufFile {
   const first = readPart(file);
   const count = first.metadata.get("split.count");
   if (typeof count !== "number" || count <= 1) return first;
@@ -89,6 +95,8 @@ const otherTypeNames: Readonly<Record<number, string>> = {
   34: "TQ1_0",
   35: "TQ2_0",
   40: "NVFP4",
+  41: "Q1_0",
+  42: "Q2_0",
 };
 
 function readPart(file: string): GgufFile {
@@ -157,7 +165,7 @@ function readEntry(reader: HeaderReader): TensorEntry {
     const named = otherTypeNames[number] ?? `of the unknown type ${number}`;
     throw new ServiceError({
       code: "unsupported",
-      message: `${reader.file}: the tensor ${name} is ${named}; ${[...readTensorTypes.values()].join(", ")} are read. Use the model in one of these types.`,
+      message: `${reader.file}: the tensor ${name} is ${named}; ${[...readTensorTypes.values()].join(", ")} are read. Use a file of the model with these types, such as Q8_0, Q4_K_M or Q4_0.`,
     });
   }
   return { name, shape, type, offset: reader.count(Number.MAX_SAFE_INTEGER) };

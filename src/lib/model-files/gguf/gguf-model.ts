@@ -19,7 +19,7 @@ import { ServiceError } from "../../../base/domain/service-error.ts";
 import { corrupt, type StoredTensor } from "../stored-tensor.ts";
 import { architectureOf, ggufConfig, ggufKeyOf, ggufTensorName, ggufTensors } from "./gguf-architecture.ts";
 import { ggufParts, readGguf } from "./gguf-file.ts";
-import { ggufTokenizer } from "./gguf-tokenizer.ts";
+import { endOfTextIds, ggufTokenizer } from "./gguf-tokenizer.ts";
 import { GgufMetadata } from "./metadata.ts";
 
 /** Name of the file that contains the {@link Pointer}, in the folder that is derived from a GGUF file. */
@@ -90,7 +90,7 @@ function createPointer(file: string, tensors: ReadonlyMap<string, StoredTensor>)
 }
 
 /** Format version; must change whenever the folder derived from the same file would differ. */
-const folderFormat = "hone-gguf-6";
+const folderFormat = "hone-gguf-7";
 
 /**
  * Returns the folder of the model in a file. Creates the folder in `cacheFolder` unless it exists, and deletes folders
@@ -219,22 +219,4 @@ export function readGgufTensors(folder: string): ReadonlyMap<string, StoredTenso
 /** Returns the file's stamp, or null; the reader reports a missing file. */
 function stampIfThere(file: string): Stamp | null {
   return existsSync(file) ? stampOf(file) : null;
-}
-
-/** Tokens that end an answer in some family of models, even if the metadata does not say so, as in llama.cpp. */
-const endTexts: ReadonlySet<string> = new Set([
-  "<|eot_id|>",
-  "<|eom_id|>",
-  "<|im_end|>",
-  "<|end|>",
-  "<|end_of_text|>",
-  "<|endoftext|>",
-  "<end_of_turn>",
-]);
-
-function endOfTextIds(metadata: GgufMetadata): readonly number[] {
-  const named = ["eos", "eot", "eom"].flatMap((role) => metadata.tokenId(role) ?? []);
-  const tokens = metadata.texts("tokenizer.ggml.tokens") ?? [];
-  const byText = tokens.flatMap((token, id) => (endTexts.has(token) ? [id] : []));
-  return [...new Set([...named, ...byText])];
 }

@@ -29,7 +29,8 @@ interface Vocabulary {
  */
 export function ggufTokenizer(metadata: GgufMetadata): TokenizerObjects {
   const tokens = metadata.needed("tokenizer.ggml.tokens", metadata.texts("tokenizer.ggml.tokens"));
-  const kinds = metadata.numbers("tokenizer.ggml.token_type") ?? tokens.map(() => tokenKinds.normal);
+  const written = metadata.numbers("tokenizer.ggml.token_type") ?? tokens.map(() => tokenKinds.normal);
+  const kinds = written.map((kind, id) => kindOf(kind, tokens[id]));
   const vocabulary: Vocabulary = { tokens, kinds };
   const model = metadata.text("tokenizer.ggml.model");
   if (kinds.length !== tokens.length) {
@@ -46,6 +47,12 @@ export function ggufTokenizer(metadata: GgufMetadata): TokenizerObjects {
   const partsOf = kindsOfTokenizers[model as keyof typeof kindsOfTokenizers];
   const common = { version: "1.0", post_processor: postProcessor(metadata, tokens) };
   return { tokenizer: { ...common, ...partsOf(metadata, vocabulary) }, config: special };
+}
+
+/** Returns a token's kind. Some converters mark tokens that end answers as normal; as in llama.cpp, they are not. */
+function kindOf(written: number, token: string | undefined): number {
+  const isEnd = written === tokenKinds.normal && token !== undefined && endTexts.has(token);
+  return isEnd ? tokenKinds.control : written;
 }
 
 /** Functions that return the parts of tokenizer.json that depend on the kind of tokenizer. */
@@ -303,11 +310,20 @@ function byteLevel(metadata: GgufMetadata, { tokens, kinds }: Vocabulary): Reado
 const fillers = /^\[(?:PAD|EMPTY_)\d+\]$/;
 
 function vocabularyOf(tokens: readonly string[], kinds: readonly number[]): Readonly<Record<string, number>> {
-  const isFiller = (token: string, id: number): boolean =>
-    kinds[id] === tokenKinds.unused && fillers.test(token);
   return Object.fromEntries(
-    tokens.flatMap((token, id) => (isFiller(token, id) ? [] : [[token, id] as const])),
+    tokens.flatMap((token, id) => (isFiller(token, kinds[id]) ? [] : [[token, id] as const])),
   );
+}
+
+function isFiller(token: string, kind: number | undefined): boolean {
+  return kind === tokenKinds.unused && fillers.test(token);
+}
+
+/** Returns the number of tokens without the fillers at the end, which need no row of the embedding. */
+export function usedTokenCount(metadata: GgufMetadata): number {
+  const kinds = metadata.numbers("tokenizer.ggml.token_type") ?? [];
+  const tokens = metadata.texts("tokenizer.ggml.tokens") ?? [];
+  return tokens.findLastIndex((token, id) => !isFiller(token, kinds[id])) + 1;
 }
 
 /**
@@ -454,4 +470,33 @@ function cutsOf(text: string): readonly (readonly [string, string])[] {
 
 function characterCount(text: string): number {
   return Array.from(text).length;
+}
+
+/** Tokens that end an answer in some family of models, even if the metadata does not say so. */
+const endTexts: ReadonlySet<string> = new Set([
+  "<|eot_id|>",
+  "<|eom_id|>",
+  "<|im_end|>",
+  "<|end|>",
+  "<|return|>",
+  "<|call|>",
+  "<|end_of_text|>",
+  "<|endoftext|>",
+  "<end_of_turn>",
+  "<eos>",
+  "<turn|>",
+  "<|tool_response>",
+]);
+
+/**
+ * Returns the ids of the tokens that end an answer. The file names one to three of them; as in llama.cpp, the others are
+ * found by their texts.
+ */
+export function endOfTextIds(metadata: GgufMetadata): readonly number[] {
+  const named = ["eos", "eot", "eom"].flatMap((role) => metadata.tokenId(role) ?? []);
+  const tokens = metadata.texts("tokenizer.ggml.tokens") ?? [];
+  // In gpt-oss's tokenizer, this token ends only one of several messages of an answer.
+  const isHarmony = ["<|return|>", "<|call|>"].every((text) => tokens.includes(text));
+  const ends = (token: string): boolean => endTexts.has(token) && !(isHarmony && token === "<|end|>");
+  return [...new Set([...named, ...tokens.flatMap((token, id) => (ends(token) ? [id] : []))])];
 }

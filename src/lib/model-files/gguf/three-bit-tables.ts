@@ -1,6 +1,6 @@
 // The three-bit types of llama.cpp that use lookup tables (IQ3_XXS, IQ3_S): a table entry holds four weights, and
 // signs are stored separately. The tables are those of ggml, with each weight written as an octal digit.
-import { half } from "./half-lookup.ts";
+import { half } from "../half-lookup.ts";
 
 /** Number of weights in a block. */
 const weightsInBlock = 256;
