@@ -239,22 +239,26 @@ test("only the seed decides the first adapter and the order of the steps", async
   assert.notDeepEqual(benches[2].bytes(), benches[0].bytes());
 });
 
-test("precalculated log-probabilities replace the recorded ones before the first step", async (t) => {
+test("precalculated log-probabilities replace the recorded ones, and the first step gives its own", async (t) => {
   const bench = new Bench(t);
   await bench.run({ config: { precalculateLogprobs: true } });
-  const forwards = ["forward", "forward", "forward"];
-  assert.deepEqual(bench.kinds.slice(0, 5), ["open", ...forwards, "forwardBackward"]);
-  const [, recorded] = bench.trainers.calls;
-  const gradient = bench.trainers.calls[4];
-  assert.ok(recorded.kind === "forward" && gradient.kind === "forwardBackward");
+  const step = ["forwardBackward", "optimStep"];
+  assert.deepEqual(bench.kinds.slice(0, 9), ["open", "forward", "forward", ...step, ...step, ...step]);
+  const gradients = bench.trainers.calls.flatMap((call) =>
+    call.kind === "forwardBackward" ? [call.data] : [],
+  );
   const trainer = await bench.trainers.open({ kind: "new", seed: "seed" }, run);
   const { signal } = new AbortController();
-  const { logprobs } = await trainer.forward(recorded.data, { id: "check", signal });
-  gradient.data.forEach((sequence, row) => {
-    const old = trainedIndices(sequence).map((index) => sequence.oldLogprobs[index]);
-    assert.deepEqual(old, [...logprobs[row]]);
-    assert.ok(sequence.oldLogprobs.every((value, at) => Number.isNaN(value) === (sequence.mask[at] === 0)));
-  });
+  for (const [index, data] of gradients.entries()) {
+    const { logprobs } = await trainer.forward(data, { id: `check ${index}`, signal });
+    data.forEach((sequence, row) => {
+      const old = trainedIndices(sequence).map((at) => sequence.oldLogprobs[at]);
+      assert.deepEqual(old, index === 0 ? old.map(() => NaN) : [...logprobs[row]]);
+      assert.ok(sequence.mask.every((trains, at) => trains === 1 || Number.isNaN(sequence.oldLogprobs[at])));
+    });
+  }
+  assert.equal(bench.steps[0]["loss/importance_ratio_max"], 1);
+  assert.ok(bench.steps[1]["loss/importance_ratio_max"] > 1);
   // Even with precalculated log-probabilities, this metric compares the computed log-probabilities with the recorded
   // ones.
   assert.ok(bench.steps[0]["max_logprob_difference"] > 0);
@@ -267,8 +271,8 @@ test("computes old log-probabilities unasked if serving is quantized, and does n
   const bench = new Bench(t);
   const settings = pinnedSettings({ ...trainingSettings.with(), servedPrecision: "8 bits" });
   await bench.run({ input: { settings: { ...settings, ...few } } });
-  assert.deepEqual(bench.kinds.slice(1, 5), ["forward", "forward", "forward", "forwardBackward"]);
-  const [, , , , gradient] = bench.trainers.calls;
+  assert.deepEqual(bench.kinds.slice(1, 4), ["forward", "forward", "forwardBackward"]);
+  const [, , , gradient] = bench.trainers.calls;
   assert.ok(gradient.kind === "forwardBackward");
   assert.ok(gradient.data.every(({ oldLogprobs }) => !oldLogprobs.includes(-1)));
   assert.ok(bench.steps[0]["mean_logprob_difference"] <= bench.steps[0]["max_logprob_difference"]);
@@ -283,7 +287,39 @@ test("precalculates log-probabilities once per sequence, for any number of passe
   assert.equal(gradients.length, 12);
   assert.equal(new Set(gradients.map(({ tokenIds }) => tokenIds.join())).size, 4);
   const count = bench.kinds.filter((kind) => kind === "forward").length;
-  assert.equal(count, 4 + 1, "each sequence before the first step, and one pass after the last");
+  assert.equal(
+    count,
+    3 + 1,
+    "each sequence of later steps before the first step, and one pass after the last",
+  );
+  const first = gradients[0].tokenIds.join();
+  const again = gradients.slice(1).filter(({ tokenIds }) => tokenIds.join() === first);
+  assert.equal(again.length, 2);
+  for (const { oldLogprobs } of again) assert.ok(oldLogprobs.some(Number.isFinite));
+});
+
+test("a job from the base model takes the log-probabilities of its start as those of the base model", async (t) => {
+  const settings = { ...pinnedSettings(trainingSettings.with()), ...few, baseComparisonShare: 1 };
+  const bench = new Bench(t);
+  const run = async (options: Given["config"], input: Given["input"] = {}) => {
+    bench.trainers.calls.length = 0;
+    bench.steps.length = 0;
+    const config = { precalculateLogprobs: true, ...options };
+    const outcome = await bench.run({ config, input: { settings, ...input } });
+    const passes = bench.kinds.filter((kind) => kind === "forward of the base").length;
+    return { outcome, passes, distances: bench.steps.map((step) => step["kl_policy_ref"]) };
+  };
+  const first = await run({});
+  assert.equal(first.passes, 0);
+  assert.equal(first.distances[0], 0);
+  const { adapterFolder, trainerState } = first.outcome;
+  const from = { adapterFolder, trainerState };
+  const second = await run({}, { from, adapterFolder: "adapters/m/2" });
+  assert.equal(second.passes, 3);
+  assert.ok([...first.distances.slice(1), ...second.distances].every((distance) => Math.abs(distance) > 0));
+  // A penalty needs the log-probabilities before the first step, which gives them only afterwards.
+  const penalized = await run({ klPenaltyCoefficient: 0.1 }, { adapterFolder: "adapters/m/3" });
+  assert.equal(penalized.passes, 1);
 });
 
 test("truncated importance sampling weighs each token by the error of its recorded log-probability", async (t) => {

@@ -146,7 +146,18 @@ async function executePlan(
   try {
     const { basePrecision } = settings;
     const { differences } = dependencies;
-    const context = { report, clock, snapshots, secondsSpent, basePrecision, differences, signal };
+    // A new adapter does not change the base model's results.
+    const startsAtBase = start.start.kind === "new";
+    const context = {
+      report,
+      clock,
+      snapshots,
+      startsAtBase,
+      secondsSpent,
+      basePrecision,
+      differences,
+      signal,
+    };
     await repeatReports(past, plan, { report, reportedCount: run.reportedStepCount });
     const steps = await takeSteps(trainer, plan, past, context);
     const warning = movementWarning(steps.metrics);

@@ -6,6 +6,7 @@ import type { OptimizerBatch, PlannedBatch, PlannedSequence } from "../data/opti
 import type { PlannedMismatch, PreferencePlan, TrainingPlan } from "../plans/plan.ts";
 import type { Trainer } from "../trainer.ts";
 import type { JobSnapshots } from "./job-snapshots.ts";
+import { withoutRepeats } from "./without-repeats.ts";
 
 /** Adds reference values to batches, if the loss needs any. */
 export interface PreferenceReferences {
@@ -112,16 +113,4 @@ async function estimateReferencePoint(
     return logprobs[row].reduce((part, value, at) => part + value - reference[at], total);
   }, 0);
   return Math.max(0, sum / mismatches.length);
-}
-
-/** Removes from each batch the items that already occur in an earlier batch. */
-function withoutRepeats<Item>(batches: readonly (readonly Item[])[]): readonly (readonly Item[])[] {
-  const known = new Set<Item>();
-  return batches.map((batch) =>
-    batch.filter((item) => {
-      const isNew = !known.has(item);
-      known.add(item);
-      return isNew;
-    }),
-  );
 }

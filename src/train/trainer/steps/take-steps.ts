@@ -3,7 +3,6 @@
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { BasePrecision } from "../../../base/domain/trainer/base-precision.ts";
 import type { JobReport } from "../../../base/domain/job.ts";
-import { present } from "../../../base/domain/assert.ts";
 import { trainedIndices } from "../../trajectories/sequences.ts";
 import type { OptimizerBatch, PlannedBatch } from "../data/optimizer-batches.ts";
 import type { TrainingPlan } from "../plans/plan.ts";
@@ -11,9 +10,9 @@ import { type Trainer, hasKlPenalty } from "../trainer.ts";
 import { comparePrecision, type DifferenceMemory } from "./base-precision.ts";
 import { heldOutLoss } from "./held-out-loss.ts";
 import { requiredReference, preferenceReference } from "./preference-reference.ts";
-import { bySequence, currentLogprobs, withOldLogprobs } from "./current-logprobs.ts";
 import type { JobSnapshots, PastSteps } from "./job-snapshots.ts";
-import { compareWithBase, withReferenceLogprobs } from "./reference-logprobs.ts";
+import { OldLogprobs, requiredLogprobs, withOldLogprobs } from "./old-logprobs.ts";
+import { BaseComparisons, withReferenceLogprobs } from "./reference-logprobs.ts";
 
 export interface StepContext {
   readonly report: JobReport;
@@ -26,6 +25,8 @@ export interface StepContext {
    * itself.
    */
   readonly differences?: DifferenceMemory | null | undefined;
+  /** True if the start version gives the same log-probabilities as the base model. */
+  readonly startsAtBase: boolean;
   /** Returns the time in seconds that this attempt has taken so far, including the time before the first step. */
   readonly secondsSpent: () => number;
   readonly signal: AbortSignal;
@@ -34,13 +35,12 @@ export interface StepContext {
 /** Returns the names of the values that an earlier attempt must have saved for this attempt to continue the plan. */
 export function requiredArrays(plan: TrainingPlan): readonly string[] {
   return [
-    ...(plan.precalculatesLogprobs ? [currentLogprobsName] : []),
+    ...requiredLogprobs(plan),
     ...(needsStartCheck(plan) ? [checkedLogprobsName] : []),
     ...requiredReference(plan),
   ];
 }
 
-const currentLogprobsName = "current-logprobs";
 const checkedLogprobsName = "checked-logprobs";
 
 /** True if the checked sequences need a forward pass of their own before the first step. */
@@ -67,9 +67,10 @@ export async function takeSteps(
   context: StepContext,
 ): Promise<TakenSteps> {
   const { batches, loss } = plan;
-  const { report, clock, snapshots, secondsSpent, signal } = context;
+  const { report, clock, snapshots, startsAtBase, secondsSpent, signal } = context;
   const precision = past.metrics.length === 0 ? await comparePrecision(trainer, plan, context) : null;
-  const withCompared = await oldLogprobs(trainer, plan, context);
+  const old = await OldLogprobs.before(trainer, plan, { snapshots, stepCount: past.metrics.length, signal });
+  const comparisons = new BaseComparisons(trainer, plan, startsAtBase ? old : null);
   const references = await preferenceReference(trainer, plan, context);
   const timeLeft = new TimeLeft(batches.map(tokenCountOf));
   // Extends this list in place. Copying it in every step would take quadratic time.
@@ -82,24 +83,32 @@ export async function takeSteps(
     await report({ kind: "warned", warning });
   };
   await report({ kind: "entered", phase: "training" });
-  const recordedCheck = plan.read(plan.checked);
-  const checked = await computeStartCheck(trainer, plan, recordedCheck, { withCompared, snapshots, signal });
-  if (checked.length > 0 && past.metrics.length === 0)
-    await warn(plan.metrics.startWarning(recordedCheck, { logprobs: checked.map(trainedLogprobs) }));
+  const check = async (): Promise<OptimizerBatch> => {
+    const recordedCheck = plan.read(plan.checked);
+    const sequences = await computeStartCheck(trainer, plan, recordedCheck, { old, snapshots, signal });
+    if (sequences.length > 0 && past.metrics.length === 0)
+      await warn(plan.metrics.startWarning(recordedCheck, { logprobs: sequences.map(trainedLogprobs) }));
+    return sequences;
+  };
+  let checked = old.awaitsFirst ? [] : await check();
   await warn(precision?.warning ?? null);
   let beganMs = clock.monotonicMs();
   for (const [index, planned] of batches.entries()) {
     if (index < past.metrics.length) continue;
     const startMs = clock.monotonicMs();
     const recorded = plan.read(planned);
-    const sequences = await references.ofStep(index, withCompared(planned, recorded));
-    const baseCall = { id: `base ${index}`, signal };
-    const comparison = await compareWithBase(trainer, sequences, plan.comparedRows[index], baseCall);
-    const batch = hasKlPenalty(loss) ? withReferenceLogprobs(sequences, comparison) : sequences;
+    const sequences = await references.ofStep(index, old.of(planned, recorded));
+    const before = await comparisons.before(index, sequences, { signal });
+    const batch = hasKlPenalty(loss) ? withReferenceLogprobs(sequences, before) : sequences;
     const gradient = await trainer.forwardBackward(batch, loss, { id: `gradient ${index}`, signal });
     const step = await trainer.optimStep(plan.optimizerStep(index), { id: `step ${index}`, signal });
     const nowMs = clock.monotonicMs();
-    const taken = { recorded, batch, comparison, gradient, step, seconds: (nowMs - startMs) / 1000 };
+    const isAwaited = old.awaitsFirst;
+    const compared = isAwaited ? await old.afterFirst(batch, gradient) : batch;
+    if (isAwaited) checked = await check();
+    const comparison = comparisons.after(index, before);
+    const seconds = (nowMs - startMs) / 1000;
+    const taken = { recorded, batch: compared, comparison, gradient, step, seconds };
     const heldOut = await heldOutLoss(trainer, plan, index, { withReference: references.ofHeldOut, signal });
     metrics.push({ ...plan.metrics.step(index, taken), ...heldOut, ...(index === 0 && precision?.metrics) });
     await report({
@@ -122,15 +131,9 @@ async function computeStartCheck(
   trainer: Trainer,
   plan: TrainingPlan,
   recorded: OptimizerBatch,
-  {
-    withCompared,
-    snapshots,
-    signal,
-  }: Pick<StepContext, "snapshots" | "signal"> & {
-    readonly withCompared: (planned: PlannedBatch, recorded: OptimizerBatch) => OptimizerBatch;
-  },
+  { old, snapshots, signal }: Pick<StepContext, "snapshots" | "signal"> & { readonly old: OldLogprobs },
 ): Promise<OptimizerBatch> {
-  if (!needsStartCheck(plan)) return withCompared(plan.checked, recorded);
+  if (!needsStartCheck(plan)) return old.of(plan.checked, recorded);
   const compute = async () => (await trainer.forward(recorded, { id: "before", signal })).logprobs;
   return withOldLogprobs(recorded, await snapshots.once(checkedLogprobsName, compute), { truncation: 0 });
 }
@@ -153,24 +156,6 @@ export async function repeatReports(
     if (index >= reportedCount)
       await report({ kind: "stepped", index, metrics: plan.metrics.event(index, step) });
   await report({ kind: "saved", stepCount: metrics.length });
-}
-
-/** Returns the batch with the old log-probabilities that the loss uses: recorded or precalculated. */
-async function oldLogprobs(
-  trainer: Trainer,
-  plan: TrainingPlan,
-  { snapshots, signal }: StepContext,
-): Promise<(planned: PlannedBatch, recorded: OptimizerBatch) => OptimizerBatch> {
-  const { batches, precalculatesLogprobs, importanceTruncation: truncation } = plan;
-  if (!precalculatesLogprobs) return (_planned, recorded) => recorded;
-  const compute = (): Promise<readonly Float32Array[]> => currentLogprobs(trainer, plan, { signal });
-  const known = bySequence(batches, await snapshots.once(currentLogprobsName, compute));
-  return (planned, recorded) => {
-    const logprobs = planned.map((sequence) =>
-      present(known.get(sequence), "a sequence's log-probabilities"),
-    );
-    return withOldLogprobs(recorded, logprobs, { truncation });
-  };
 }
 
 function tokenCountOf(batch: PlannedBatch): number {
