@@ -68,6 +68,19 @@ test("cuts a group with too many tokens, and each part computes the prefix", () 
   );
 });
 
+test("divides a group with too many tokens into parts of similar size", () => {
+  const prompt = Array.from({ length: 10 }, (_, index) => index);
+  const groups = groupByPrefix(
+    Array.from({ length: 8 }, (_, row) => sequenceOf([...prompt, ...Array<number>(7).fill(100 + row)])),
+  );
+  const sizes = (tokensMax: number): readonly (readonly number[])[] =>
+    cutIntoPacks(groups, tokensMax).map((pack) => pack.groups.map(({ length }) => length));
+  assert.deepEqual(sizes(58), [[8]]);
+  assert.deepEqual(sizes(57), [[4], [4]]);
+  assert.deepEqual(sizes(34), [[4], [4]]);
+  assert.deepEqual(sizes(33), [[3], [3], [2]]);
+});
+
 test("does not pad rows of very different lengths to one length", () => {
   const sequences = [1000, 990, ...Array.from({ length: 20 }, () => 30)].map((length, index) =>
     sequenceOf(Array.from({ length }, (_, at) => index * 1000 + at)),

@@ -26,7 +26,7 @@ export function cutIntoPacks<Sequence extends PackedSequence>(
   tokensMax: number,
 ): readonly Pack<Sequence>[] {
   const parts = groups.flatMap((group) =>
-    cutGroup([...withLongerPrefix(group)].sort(byOwnLength), tokensMax, isCheaperJoined),
+    cutEvenly([...withLongerPrefix(group)].sort(byOwnLength), tokensMax),
   );
   const prefixed = fill(
     parts.filter((part) => part.length > 1),
@@ -43,6 +43,28 @@ export function cutIntoPacks<Sequence extends PackedSequence>(
     ...prefixed.map((pack) => ({ kind: "prefixed", groups: pack }) as const),
     ...alone.map((pack) => ({ kind, groups: pack }) as const),
   ];
+}
+
+/**
+ * Cuts a group into as few parts as {@link cutGroup} does, with a similar number of tokens in each. A small last part
+ * would take almost as long as a large one, and a single row would need a program of another kind.
+ */
+function cutEvenly<Sequence extends PackedSequence>(
+  group: PrefixGroup<Sequence>,
+  tokensMax: number,
+): readonly PrefixGroup<Sequence>[] {
+  let parts = cutGroup(group, tokensMax, isCheaperJoined);
+  const { length: count } = parts;
+  if (count === 1) return parts;
+  // Finds the smallest limit that gives as many parts.
+  let [tooSmall, limit] = [0, tokensMax];
+  while (limit - tooSmall > 1) {
+    const tried = Math.floor((tooSmall + limit) / 2);
+    const cut = cutGroup(group, tried, isCheaperJoined);
+    if (cut.length > count) tooSmall = tried;
+    else [parts, limit] = [cut, tried];
+  }
+  return parts;
 }
 
 /**
