@@ -111,6 +111,7 @@ async function takePictures(url, key) {
       await take("job");
       await page.goto(`${url}/#/runs?of=jobs&smooth=0.8&ids=${newestJobs.join()}`);
       await page.locator(".plot canvas").first().waitFor();
+      await page.locator("#curves").evaluate((heading) => heading.scrollIntoView());
       await take("runs");
       await page.goto(`${url}/#/trajectories`);
       await page.locator("[data-row]").first().click();
