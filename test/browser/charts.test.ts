@@ -36,6 +36,9 @@ test(
     await page.getByText("val/m13 as numbers").waitFor();
     await page.getByRole("button", { name: "Pin val/m13" }).click();
     await page.getByRole("region", { name: "Pinned curves" }).getByText("val/m13 as numbers").waitFor();
+    await page.getByRole("region", { name: "Most important curves" }).waitFor();
+    await page.getByRole("button", { name: "Enlarge val/m13" }).click();
+    await page.getByRole("button", { name: "Shrink val/m13" }).waitFor();
     await page.getByRole("searchbox", { name: "Find curves" }).fill("M1");
     await page.getByText("val/m2 as numbers").waitFor({ state: "detached" });
     await page.getByRole("slider", { name: "Smoothing" }).fill("0.6");
@@ -60,6 +63,7 @@ test(
       smooth: "0.6",
       log: "1",
       x: "time",
+      large: "val/m13",
     });
     await page.reload();
     await page.getByText("Smoothing 0.60").waitFor();

@@ -1,12 +1,13 @@
 // The charts of a view in groups, with their settings. The page's address contains the settings.
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { place, replaceQuery } from "../router.ts";
 import { Chart } from "./chart.tsx";
 import { ChartSettings } from "./chart-settings.tsx";
 import { chartState, type ChartState, putChartState, toggled } from "./chart-state.ts";
 import type { Curve, PointAddress, StepName } from "./curve.ts";
 import { type CurveGroup, groupCurves } from "./group-curves.ts";
+import { repeatedCurves } from "./repeated-curves.ts";
 
 export function ChartBoard({
   curves,
@@ -26,7 +27,13 @@ export function ChartBoard({
     setDragged(null);
     replaceQuery((query) => putChartState(query, changed));
   };
-  const groups = groupCurves(curves, state);
+  const repeated = useMemo(() => repeatedCurves(curves), [curves]);
+  const isHidden = (label: string): boolean =>
+    state.find === "" && repeated.has(label) && !state.pins.includes(label);
+  const groups = groupCurves(
+    curves.filter(({ label }) => !isHidden(label)),
+    state,
+  );
   const chartsOf = (members: readonly Curve[]) => (
     <div class="charts">
       {members.map((curve) => (
@@ -37,7 +44,12 @@ export function ChartBoard({
           addressOfPoint={addressOfPoint}
           stepName={stepName}
           isPinned={state.pins.includes(curve.label)}
-          onPin={() => change({ pins: toggled(state.pins, curve.label) })}
+          hiddenRepeat={
+            [...repeated].find(([label, shown]) => shown === curve.label && isHidden(label))?.[0] ?? null
+          }
+          isLarge={state.large === curve.label}
+          onPin={(label) => change({ pins: toggled(state.pins, label) })}
+          onEnlarge={() => change({ large: state.large === curve.label ? "" : curve.label })}
           onZoom={(zoom) => change({ zoom })}
         />
       ))}

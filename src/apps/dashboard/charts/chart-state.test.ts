@@ -10,6 +10,7 @@ const defaults = {
   find: "",
   pins: [],
   open: [],
+  large: "",
 };
 
 test("reads back the settings that were written, next to other parameters", () => {
@@ -22,6 +23,7 @@ test("reads back the settings that were written, next to other parameters", () =
     find: "val",
     pins: ["val/reward", "loss, all"],
     open: ["time"],
+    large: "val/reward",
   } as const;
   putChartState(query, state);
   assert.deepEqual(chartState(new URLSearchParams(query.toString())), state);

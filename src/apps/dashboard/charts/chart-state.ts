@@ -15,6 +15,8 @@ export interface ChartState {
   readonly pins: readonly string[];
   /** Names of the groups that are open. */
   readonly open: readonly string[];
+  /** Label of the curve that is shown large; empty for none. */
+  readonly large: string;
 }
 
 export const smoothingMax = 0.99;
@@ -31,6 +33,7 @@ export function chartState(query: URLSearchParams): ChartState {
     find: query.get("find") ?? "",
     pins: query.getAll("pin"),
     open: query.getAll("open"),
+    large: query.get("large") ?? "",
   };
 }
 
@@ -50,6 +53,7 @@ export function putChartState(query: URLSearchParams, change: Partial<ChartState
   put("find", [state.find]);
   put("pin", state.pins);
   put("open", state.open);
+  put("large", [state.large]);
 }
 
 /** Returns the list without the name, or with it if it was absent. */

@@ -1,20 +1,21 @@
 // A chart of one metric, with the values at the pointer. A table has the same numbers for screen readers.
-import { useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { shortNumber } from "../components/numbers.ts";
+import { differingTexts } from "../components/tables/differing-texts.ts";
 import { go } from "../router.ts";
 import type { ChartState } from "./chart-state.ts";
 import { ChartTable } from "./chart-table.tsx";
 import {
   type Axis,
   axesOf,
-  colourCount,
   type Curve,
   type Line,
   type PointAddress,
+  sampleStyle,
   type StepName,
 } from "./curve.ts";
 import { Plot } from "./plot.tsx";
-import { plotData, type PlotData, type Reading, readingAt } from "./plot-data.ts";
+import { hiddenCount, plotData, type PlotData, type Reading, readingAt } from "./plot-data.ts";
 import { metricText } from "./metric-texts.ts";
 import { axisTexts } from "./plot-options.ts";
 import { saveCsv, savePicture } from "./save-chart.ts";
@@ -24,16 +25,24 @@ export function Chart({
   state,
   addressOfPoint,
   stepName,
+  hiddenRepeat,
   isPinned,
+  isLarge,
   onPin,
+  onEnlarge,
   onZoom,
 }: {
   readonly curve: Curve;
   readonly state: ChartState;
   readonly addressOfPoint: PointAddress;
   readonly stepName: StepName;
+  /** Label of a curve with the same values, which is not shown; null if there is none. */
+  readonly hiddenRepeat: string | null;
   readonly isPinned: boolean;
-  readonly onPin: () => void;
+  readonly isLarge: boolean;
+  /** Called with the label of the curve to pin or unpin. */
+  readonly onPin: (label: string) => void;
+  readonly onEnlarge: () => void;
   readonly onZoom: (zoom: readonly [number, number] | null) => void;
 }) {
   const frame = useRef<HTMLDivElement>(null);
@@ -42,7 +51,12 @@ export function Chart({
   const { smoothing } = state;
   const hasPositive = curve.lines.some(({ points }) => points.some(({ value }) => value > 0));
   const isLog = state.isLog && hasPositive;
-  const data = useMemo(() => plotData(curve, { axis, smoothing, isLog }), [curve, axis, smoothing, isLog]);
+  const data = useMemo(() => plotData(curve, { axis, smoothing }), [curve, axis, smoothing]);
+  const hidden = isLog ? hiddenCount(data) : 0;
+  // A chart that the address shows large may lie far below.
+  useEffect(() => {
+    if (isLarge) frame.current?.scrollIntoView({ block: "nearest" });
+  }, [isLarge]);
   const index = pointed === null || pointed >= data.xs.length ? data.xs.length - 1 : pointed;
   const open = (at: number, { colour, points }: Line): void => {
     const point = points.find((one) => one[axis] === data.xs[at]);
@@ -54,7 +68,7 @@ export function Chart({
   );
   const meaning = metricText(curve.label);
   return (
-    <figure class="chart">
+    <figure class={isLarge ? "chart large" : "chart"}>
       <figcaption>
         <span class="chart-name">{curve.label}</span>
         <Values data={data} index={index} axis={axis} stepName={stepName} />
@@ -63,10 +77,19 @@ export function Chart({
             type="button"
             class="plain"
             aria-pressed={isPinned}
-            onClick={onPin}
+            onClick={() => onPin(curve.label)}
             aria-label={`${isPinned ? "Pinned" : "Pin"} ${curve.label}`}
           >
             {isPinned ? "Pinned" : "Pin"}
+          </button>
+          <button
+            type="button"
+            class="plain"
+            aria-pressed={isLarge}
+            onClick={onEnlarge}
+            aria-label={`${isLarge ? "Shrink" : "Enlarge"} ${curve.label}`}
+          >
+            {isLarge ? "Shrink" : "Enlarge"}
           </button>
           <button
             type="button"
@@ -97,10 +120,26 @@ export function Chart({
         onReset={() => onZoom(null)}
       />
       {state.isLog && !hasPositive && <p class="muted">No value is positive, so the y axis is linear.</p>}
+      {hidden > 0 && (
+        <p class="muted">
+          {hidden === 1 ? "1 value of 0 or less is" : `${hidden} values of 0 or less are`} not shown.
+        </p>
+      )}
+      {hiddenRepeat !== null && (
+        <p class="muted">
+          {hiddenRepeat} has the same values.{" "}
+          <button type="button" class="plain" onClick={() => onPin(hiddenRepeat)}>
+            Show it too
+          </button>
+        </p>
+      )}
       <ChartTable curve={curve} addressOfPoint={addressOfPoint} stepName={stepName} />
     </figure>
   );
 }
+
+/** Number of characters that remain of the beginning that the names of all lines share. */
+const nameStart = 10;
 
 /** Values of the lines at the pointer; if the pointer is outside of the charts, the last values. */
 function Values({
@@ -129,11 +168,15 @@ function Values({
         </span>
       </span>
     );
+  const names = differingTexts(
+    lines.map(({ line }) => line.name),
+    nameStart,
+  );
   return (
     <ul class="chart-runs">
-      {lines.map(({ line, values }) => (
-        <li key={line.colour} class={`run run-${line.colour % colourCount}`}>
-          {line.name} <LineValue of={readingAt(data, { values }, index)} axis={axis} unit={unit} />
+      {lines.map(({ line, values }, place) => (
+        <li key={line.colour} class="run" style={sampleStyle(line.colour)} title={line.name}>
+          {names[place]} <LineValue of={readingAt(data, { values }, index)} axis={axis} unit={unit} />
         </li>
       ))}
     </ul>

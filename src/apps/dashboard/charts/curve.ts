@@ -21,7 +21,7 @@ export interface Point {
 export interface Line {
   /** Name of the run. Empty if the chart shows a single run. */
   readonly name: string;
-  /** Number of the line's colour; the same run has the same colour in all charts. */
+  /** Number of the run, which decides the line's colour and dashes: they are the same in all charts. */
   readonly colour: number;
   readonly points: readonly Point[];
 }
@@ -51,40 +51,49 @@ export function lastStep(curves: readonly Curve[]): number {
 export interface Run {
   readonly id: string;
   readonly name: string;
+  /** Number of the run, which decides the colour and the dashes of its lines. */
+  readonly colour: number;
   readonly curves: readonly Curve[];
 }
 
 /** Number of different line colours; further runs reuse them. */
-export const colourCount = 8;
+const colourCount = 12;
+
+/** Number of runs with solid lines. The next as many runs have dashed lines, and all others have dotted lines. */
+const solidCount = 8;
+const patterns = [
+  { border: "solid", dash: [] },
+  { border: "dashed", dash: [7, 4] },
+  { border: "dotted", dash: [2, 3] },
+] as const;
 
 /**
- * Returns the colour number of each run. It depends on the id, so a run keeps its colour if the order changes. Runs
- * whose ids select the same colour get the next free one, in the order of their ids.
+ * Returns the colour, as a custom property of the style sheet, and the dashes of a run's lines. The first 28 runs all
+ * differ.
  */
-export function runColours(ids: readonly string[]): ReadonlyMap<string, number> {
-  const colours = new Map<string, number>();
-  const taken = new Set<number>();
-  for (const id of ids.toSorted()) {
-    let wanted = 0;
-    for (const letter of id) wanted = (wanted * 31 + (letter.codePointAt(0) ?? 0)) % 65_521;
-    // Each further round of the palette has other numbers, so that no two runs have the same number.
-    const round = Math.floor(taken.size / colourCount) * colourCount;
-    let colour = round + (wanted % colourCount);
-    while (taken.has(colour)) colour = round + ((colour + 1) % colourCount);
-    taken.add(colour);
-    colours.set(id, colour);
-  }
-  return colours;
+export function lineStyle(colour: number): {
+  readonly colour: string;
+  /** Style of a border with the same dashes. */
+  readonly border: string;
+  /** Lengths of dashes and gaps in CSS pixels; empty for a solid line. */
+  readonly dash: readonly number[];
+} {
+  const pattern = patterns[Math.min(Math.floor(colour / solidCount), patterns.length - 1)] ?? patterns[0];
+  return { colour: `--run-${colour % colourCount}`, ...pattern };
+}
+
+/** Returns the attribute `style` of an element of the class `run`, which shows a sample of the run's lines. */
+export function sampleStyle(colour: number): string {
+  const { colour: property, border } = lineStyle(colour);
+  return `--run: var(${property}); --pattern: ${border}`;
 }
 
 /** Returns a curve per metric with a line for each run that has this metric, in the order of the first run. */
 export function overlaid(runs: readonly Run[]): readonly Curve[] {
-  const colours = runColours(runs.map(({ id }) => id));
   const labels = [...new Set(runs.flatMap(({ curves }) => curves.map(({ label }) => label)))];
   return labels.map((label) => ({
     label,
-    lines: runs.flatMap(({ id, name, curves }) => {
-      const colour = colours.get(id) ?? 0;
+    lines: runs.flatMap(({ name, colour, curves }) => {
       const points = curves.find((curve) => curve.label === label)?.lines[0]?.points ?? [];
       return points.length === 0 ? [] : [{ name, colour, points }];
     }),
@@ -94,7 +103,7 @@ export function overlaid(runs: readonly Run[]): readonly Curve[] {
 /**
  * Returns the address of a point's details; null if it has none.
  *
- * @param run number of the run's colour
+ * @param run number of the run
  * @param label name of the curve
  */
 export type PointAddress = (run: number, step: number, label: string) => string | null;

@@ -30,13 +30,7 @@ test("shows the most important of many curves first, and closes the groups of th
 });
 
 test("shows pinned curves first, and opens all groups with matches of a search", () => {
-  check({ pins: ["epoch"] } as object, [
-    "Pinned 1",
-    "val 1 closed",
-    "train 1 closed",
-    "loss 1 closed",
-    "time 11 closed",
-  ]);
+  check({ pins: ["epoch", "val/reward"] } as object, ["Pinned 2", "Most important 5", "time 8 closed"]);
   check({ find: "REWARD val" }, [" 1"]);
   check({ find: "e" }, ["val 1", "train 1", "time 11", "other 1"]);
   check({ find: "nothing" }, []);

@@ -13,7 +13,7 @@ export interface CurveGroup {
 
 /** Maximum number of curves that are shown without groups. */
 export const flatMax = 12;
-/** Number of curves that are shown first if no curve is pinned. */
+/** Number of the most important curves, which are shown first. */
 const highlightCount = 6;
 
 /** @param curves all curves of the view, the most important first */
@@ -25,11 +25,13 @@ export function groupCurves(
   const found = curves.filter(({ label }) => words.every((word) => label.toLowerCase().includes(word)));
   const pinned = found.filter(({ label }) => pins.includes(label));
   const isFlat = found.length <= flatMax;
-  const first = pinned.length > 0 || isFlat || find !== "" ? pinned : found.slice(0, highlightCount);
-  const rest = found.filter((curve) => !first.includes(curve));
+  const unpinned = found.filter((curve) => !pinned.includes(curve));
+  const first =
+    isFlat || find !== "" ? [] : found.slice(0, highlightCount).filter((curve) => unpinned.includes(curve));
+  const rest = unpinned.filter((curve) => !first.includes(curve));
   const fixed = (name: string, members: readonly Curve[]): readonly CurveGroup[] =>
     members.length === 0 ? [] : [{ name, curves: members, isFixed: true, isOpen: true }];
-  const top = fixed(pinned.length > 0 ? "Pinned" : "Most important", first);
+  const top = [...fixed("Pinned", pinned), ...fixed("Most important", first)];
   if (isFlat) return [...top, ...fixed(top.length === 0 ? "" : "Others", rest)];
   const names = [...new Set(rest.map(prefixOf))];
   return [

@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { axesOf, overlaid, runColours, type Point, singleCurve } from "./curve.ts";
-import { curveCsv, nearestLine, paddedRange, plotData, readingAt } from "./plot-data.ts";
+import { axesOf, lineStyle, overlaid, type Point, singleCurve } from "./curve.ts";
+import {
+  curveCsv,
+  hiddenCount,
+  nearestLine,
+  paddedRange,
+  plotColumns,
+  plotData,
+  readingAt,
+} from "./plot-data.ts";
 
 const point = (step: number, value: number, tokens: number | null = null): Point => ({
   step,
@@ -10,15 +18,16 @@ const point = (step: number, value: number, tokens: number | null = null): Point
   time: null,
 });
 const curves = overlaid([
-  { id: "1", name: "a", curves: [singleCurve("reward", [point(0, 1, 10), point(2, 3, 30)])] },
+  { id: "1", name: "a", colour: 1, curves: [singleCurve("reward", [point(0, 1, 10), point(2, 3, 30)])] },
   {
     id: "2",
     name: "b, best",
+    colour: 2,
     curves: [singleCurve("reward", [point(1, -2)]), singleCurve("loss", [point(1, 4)])],
   },
 ]);
 const [reward] = curves;
-const raw = { axis: "step", smoothing: 0, isLog: false } as const;
+const raw = { axis: "step", smoothing: 0 } as const;
 
 test("aligns the lines of several runs, each with its own colour", () => {
   assert.deepEqual(
@@ -39,13 +48,43 @@ test("aligns the lines of several runs, each with its own colour", () => {
   );
 });
 
-test("gives a run the same colour in any order, and no two runs the same number", () => {
-  const ids = Array.from({ length: 16 }, (_, index) => `run-${index * 7}`);
-  const colours = runColours(ids);
-  assert.deepEqual(runColours(ids.toReversed()), colours);
-  assert.equal(new Set(colours.values()).size, 16);
-  const first = ids.slice(0, 8).map((id) => (runColours(ids.slice(0, 8)).get(id) ?? 0) % 8);
-  assert.equal(new Set(first).size, 8);
+test("gives 28 runs different lines, of which the first eight are solid", () => {
+  const styles = Array.from({ length: 28 }, (_, number) => lineStyle(number));
+  assert.equal(new Set(styles.map(({ colour, dash }) => `${colour} ${dash.join()}`)).size, 28);
+  assert.deepEqual(
+    styles.slice(0, 9).map(({ border }) => border),
+    [...Array.from({ length: 8 }, () => "solid"), "dashed"],
+  );
+  assert.equal(new Set(styles.slice(0, 12).map(({ colour }) => colour)).size, 12);
+});
+
+test("leaves a gap at values that a logarithmic axis cannot show, and counts these values", () => {
+  const [whole] = overlaid([
+    {
+      id: "1",
+      name: "a",
+      colour: 0,
+      curves: [
+        singleCurve(
+          "r",
+          [0.5, 0, -1].map((value, step) => point(step, value)),
+        ),
+      ],
+    },
+    { id: "2", name: "b", colour: 1, curves: [singleCurve("r", [point(2, 2)])] },
+  ]);
+  const data = plotData(whole, raw);
+  assert.deepEqual(plotColumns(data, true), [
+    [0, 1, 2],
+    [0.5, null, null],
+    [undefined, undefined, 2],
+  ]);
+  assert.deepEqual(plotColumns(data, false)[1], [0.5, 0, -1]);
+  assert.equal(hiddenCount(data), 2);
+  assert.deepEqual(readingAt(data, { values: data.series[0]?.values ?? [] }, 2), {
+    value: -1,
+    endedAt: null,
+  });
 });
 
 test("draws raw values faintly behind smoothed ones", () => {
@@ -62,7 +101,6 @@ test("draws raw values faintly behind smoothed ones", () => {
 });
 
 test("leaves out points that an axis cannot show", () => {
-  assert.deepEqual(plotData(reward, { ...raw, isLog: true }).xs, [0, 2]);
   assert.deepEqual(plotData(reward, { ...raw, axis: "tokens" }).xs, [10, 30]);
   assert.deepEqual(axesOf(curves), ["step", "tokens"]);
 });
@@ -72,6 +110,7 @@ test("finds the run nearest to the pointer among those with a value at the x", (
     [1, 3].map((value) => ({
       id: String(value),
       name: `run ${value}`,
+      colour: value,
       curves: [singleCurve("r", [point(0, value)])],
     })),
   );
@@ -81,20 +120,6 @@ test("finds the run nearest to the pointer among those with a value at the x", (
   assert.equal(nearest(both, 0, 72), "run 3");
   assert.equal(nearest(reward, 1, 70), "b, best");
   assert.equal(nearest(reward, 7, 70), null);
-});
-
-test("puts a line that shares a segment with earlier lines on a layer above them", () => {
-  const layersOf = (...runs: readonly (readonly number[])[]) => {
-    const lines = runs.map((values, colour) => ({
-      name: String(colour),
-      colour,
-      points: values.map((value, step) => point(step, value)),
-    }));
-    return plotData({ label: "r", lines }, raw).series.map(({ layer }) => layer);
-  };
-  assert.deepEqual(layersOf([0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]), [0, 1, 0, 1]);
-  assert.deepEqual(layersOf([0, 0, 1], [0, 0, 1], [0, 0.001, 1]), [0, 1, 2]);
-  assert.deepEqual(layersOf([0, 1], [1, 0], []), [0, 0, 0]);
 });
 
 test("says where a line ended, and shows a line's last value between its points", () => {

@@ -8,8 +8,6 @@ export interface PlotSeries {
   readonly isFaint: boolean;
   /** Edge of the band around a mean that the series is, as an index of the points' ranges; absent for a line. */
   readonly edge?: 0 | 1;
-  /** Number of lines that this line covers somewhere, one over the other; 0 if it covers none. */
-  readonly layer: number;
   /** Value for each x; null where the line has none. */
   readonly values: readonly (number | null)[];
 }
@@ -21,50 +19,53 @@ export interface PlotData {
   readonly series: readonly PlotSeries[];
 }
 
-/** @param options.isLog true to leave out values that a logarithmic axis cannot show */
 export function plotData(
   { lines }: Curve,
-  { axis, smoothing, isLog }: { readonly axis: Axis; readonly smoothing: number; readonly isLog: boolean },
+  { axis, smoothing }: { readonly axis: Axis; readonly smoothing: number },
 ): PlotData {
-  const shown = lines.map((line) => ({
-    line,
-    points: line.points.filter((point) => point[axis] !== null && (!isLog || point.value > 0)),
-  }));
+  const shown = lines.map((line) => ({ line, points: line.points.filter((point) => point[axis] !== null) }));
   const xOf = (point: Line["points"][number]): number => point[axis] ?? 0;
   const xs = [...new Set(shown.flatMap(({ points }) => points.map(xOf)))].sort((a, b) => a - b);
   const column = (points: Line["points"], values: readonly number[]): readonly (number | null)[] => {
     const byX = new Map(points.map((point, index) => [xOf(point), values[index] ?? null]));
     return xs.map((x) => byX.get(x) ?? null);
   };
-  const drawn = (isFaint: boolean): readonly PlotSeries[] => {
-    const columns = shown.map(({ points }) => {
+  const drawn = (isFaint: boolean): readonly PlotSeries[] =>
+    shown.map(({ line, points }) => {
       const raw = points.map(({ value }) => value);
-      return column(points, isFaint ? raw : smoothed(raw, smoothing));
+      return { line, isFaint, values: column(points, isFaint ? raw : smoothed(raw, smoothing)) };
     });
-    const layers = isFaint ? [] : layersOf(columns);
-    return shown.map(({ line }, index) => ({
-      line,
-      isFaint,
-      layer: layers[index] ?? 0,
-      values: columns[index] ?? [],
-    }));
-  };
   /** The edges of the bands. The greatest values of a band directly follow its least values. */
   const edges = shown
     .filter(({ points }) => points.some(({ range }) => range !== undefined))
     .flatMap(({ line, points }) =>
       ([0, 1] as const).map((edge): PlotSeries => {
         const ends = points.map(({ range, value }) => range?.[edge] ?? value);
-        const isShown = (end: number): boolean => !isLog || end > 0;
-        const values = column(points, smoothed(ends, smoothing)).map((end) =>
-          end !== null && isShown(end) ? end : null,
-        );
-        return { line, isFaint: true, edge, layer: 0, values };
+        return { line, isFaint: true, edge, values: column(points, smoothed(ends, smoothing)) };
       }),
     );
   // The range of the runs says more than a faint line of raw means.
   const faint = smoothing === 0 || edges.length > 0 ? [] : drawn(true);
   return { xs, series: [...edges, ...faint, ...drawn(false)] };
+}
+
+/** Returns the number of values of the lines that a logarithmic axis cannot show. */
+export function hiddenCount({ series }: PlotData): number {
+  const lines = series.filter(({ isFaint }) => !isFaint);
+  return lines.flatMap(({ values }) => values).filter((value) => value !== null && value <= 0).length;
+}
+
+/**
+ * Returns the columns that uPlot draws. uPlot connects the points around an `undefined` value, which stands for a place
+ * without a value. It leaves a gap at `null`, which stands for a value that the axis cannot show.
+ */
+export function plotColumns(
+  { xs, series }: PlotData,
+  isLog: boolean,
+): [xs: number[], ...columns: (number | null | undefined)[][]] {
+  const shown = (value: number | null): number | null | undefined =>
+    value === null ? undefined : isLog && value <= 0 ? null : value;
+  return [[...xs], ...series.map(({ values }) => values.map(shown))];
 }
 
 /** Value of a line at a place of the x axis. */
@@ -83,39 +84,6 @@ export function readingAt(
   const last = values.findLastIndex((value) => value !== null);
   const value = values.slice(0, index + 1).findLast((one) => one !== null) ?? null;
   return { value, endedAt: last !== -1 && last < index ? (xs[last] ?? null) : null };
-}
-
-/** Returns the number of lines under each line. A line covers earlier lines with which it shares a segment. */
-function layersOf(columns: readonly PlotSeries["values"][]): readonly number[] {
-  const values = columns.flat().filter((value) => value !== null);
-  // A loop, because the arguments of Math.max are limited.
-  const [least, most] = values.reduce(
-    ([low, high], value) => [Math.min(low, value), Math.max(high, value)],
-    [Infinity, -Infinity],
-  );
-  const layers: number[] = [];
-  for (const [index, column] of columns.entries()) {
-    const covered = columns
-      .slice(0, index)
-      .map((other, place) =>
-        sharesSegment(column, other, (most - least) / 100) ? (layers[place] ?? 0) : -1,
-      );
-    layers.push(Math.max(-1, ...covered) + 1);
-  }
-  return layers;
-}
-
-/** True if the lines are no further apart than the distance at two successive places. */
-function sharesSegment(one: PlotSeries["values"], other: PlotSeries["values"], distance: number): boolean {
-  let wasNear = false;
-  for (const [index, value] of one.entries()) {
-    const beside = other[index] ?? null;
-    if (value === null || beside === null) continue;
-    const isNear = Math.abs(value - beside) <= distance;
-    if (isNear && wasNear) return true;
-    wasNear = isNear;
-  }
-  return false;
 }
 
 /**

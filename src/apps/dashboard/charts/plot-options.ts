@@ -2,13 +2,11 @@
 import type uPlot from "uplot";
 import { durationText, shortNumber } from "../components/numbers.ts";
 import { tickTexts, unitTexts } from "./axis-ticks.ts";
-import { type Axis, colourCount, type Line } from "./curve.ts";
+import { type Axis, type Line, lineStyle } from "./curve.ts";
 import { paddedRange, type PlotData } from "./plot-data.ts";
 
-export const plotHeight = 190;
-
-/** Maximum number of points that are drawn as dots; more dots would hide the curve. */
-const dotsMax = 60;
+/** Maximum number of points of a line, and of all lines, that are drawn as dots; more dots would hide the curves. */
+const [dotsMax, allDotsMax] = [60, 120];
 /** Distances between ticks of steps. Only integers, because steps are integers. */
 const stepTicks = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 50_000, 100_000];
 
@@ -48,12 +46,13 @@ export function plotOptions(
 ): uPlot.Options {
   const style = getComputedStyle(element);
   const grid = { stroke: style.getPropertyValue("--line"), width: 1 };
-  const colourOf = ({ colour }: Line): string => style.getPropertyValue(`--run-${colour % colourCount}`);
-  const layers = Math.max(0, ...series.map(({ layer }) => layer)) + 1;
+  const colourOf = ({ colour }: Line): string => style.getPropertyValue(lineStyle(colour).colour);
+  const lineCount = series.filter(({ isFaint }) => !isFaint).length;
+  const hasDots = (count: number): boolean => count < dotsMax && count * lineCount < allDotsMax;
   const axes: uPlot.Axis = { stroke: style.getPropertyValue("--muted"), grid, ticks: grid };
   return {
     width: element.clientWidth,
-    height: plotHeight,
+    height: element.clientHeight,
     legend: { show: false },
     cursor: {
       y: false,
@@ -92,16 +91,15 @@ export function plotOptions(
     ],
     series: [
       {},
-      ...series.map(({ line, isFaint, layer, edge }) =>
+      ...series.map(({ line, isFaint, edge }) =>
         edge !== undefined
-          ? { width: 0, spanGaps: true, points: { show: false } }
+          ? { width: 0, points: { show: false } }
           : {
               stroke: colourOf(line),
               width: isFaint ? 1 : 2,
-              ...dashOf(layer, layers),
+              dash: lineStyle(line.colour).dash.map((length) => length * devicePixelRatio),
               alpha: isFaint ? 0.35 : 1,
-              spanGaps: true,
-              points: { show: ({ data: [xs] }: uPlot) => !isFaint && xs.length < dotsMax, size: 6 },
+              points: { show: ({ data: [xs] }: uPlot) => !isFaint && hasDots(xs.length), size: 6 },
             },
       ),
     ],
@@ -132,10 +130,4 @@ export function plotOptions(
       ],
     },
   };
-}
-
-/** Returns dashes that leave gaps for the covered lines, so that all lines of an overlap are visible in turn. */
-function dashOf(layer: number, layers: number): Pick<uPlot.Series, "dash"> {
-  const length = 8 * devicePixelRatio;
-  return layer === 0 ? {} : { dash: [(layers - layer) * length, layer * length] };
 }

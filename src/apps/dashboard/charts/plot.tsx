@@ -5,8 +5,8 @@ import uPlot from "uplot";
 import { theme } from "../theme.ts";
 import type { ChartState } from "./chart-state.ts";
 import type { Line } from "./curve.ts";
-import { nearestLine, type PlotData } from "./plot-data.ts";
-import { type PlotActions, plotHeight, plotOptions } from "./plot-options.ts";
+import { nearestLine, plotColumns, type PlotData } from "./plot-data.ts";
+import { type PlotActions, plotOptions } from "./plot-options.ts";
 
 export function Plot({
   data,
@@ -28,7 +28,7 @@ export function Plot({
   const latest = useRef({ data, onPick, onReset, ...actions });
   latest.current = { data, onPick, onReset, ...actions };
   const shape = data.series
-    .map(({ line, isFaint, layer, edge }) => `${line.colour}${isFaint ? "-" : "+"}${layer}${edge ?? ""}`)
+    .map(({ line, isFaint, edge }) => `${line.colour}${isFaint ? "-" : "+"}${edge ?? ""}`)
     .join();
   const structure = [theme.value, shape, axis, isLog, zoom?.[0], zoom?.[1]];
   // A new theme needs a new chart, because a canvas reads its colours only when it is created.
@@ -44,11 +44,11 @@ export function Plot({
         onZoom: (range) => latest.current.onZoom(range),
       },
     );
-    const made = new uPlot(options, columnsOf(data), element);
+    const made = new uPlot(options, plotColumns(data, isLog), element);
     plot.current = made;
     followPointer(made, () => latest.current);
     const resized = new ResizeObserver(() =>
-      made.setSize({ width: element.clientWidth, height: plotHeight }),
+      made.setSize({ width: element.clientWidth, height: element.clientHeight }),
     );
     resized.observe(element);
     return () => {
@@ -56,7 +56,7 @@ export function Plot({
       made.destroy();
     };
   }, structure);
-  useEffect(() => plot.current?.setData(columnsOf(data)), [...structure, data]);
+  useEffect(() => plot.current?.setData(plotColumns(data, isLog)), [...structure, data]);
   return <div ref={frame} class={onPick === null ? "plot" : "plot pickable"} aria-hidden="true" />;
 }
 
@@ -79,8 +79,4 @@ function followPointer(
     if (line !== null) onPick?.(index, line);
   });
   plot.over.addEventListener("dblclick", () => handlers().onReset());
-}
-
-function columnsOf({ xs, series }: PlotData): uPlot.AlignedData {
-  return [[...xs], ...series.map(({ values }) => [...values])];
 }

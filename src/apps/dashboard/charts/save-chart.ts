@@ -1,6 +1,6 @@
 // Saves a chart as a CSV file, or as a PNG picture with its title and the names of its runs.
 import { saveBlob } from "../components/save-file.ts";
-import { colourCount, type Curve } from "./curve.ts";
+import { type Curve, lineStyle } from "./curve.ts";
 import { curveCsv } from "./plot-data.ts";
 
 export function saveCsv(curve: Curve): void {
@@ -14,7 +14,7 @@ export function savePicture(curve: Curve, frame: HTMLElement | null): void {
   const style = getComputedStyle(frame);
   const scale = devicePixelRatio;
   const named = curve.lines.filter(({ name }) => name !== "");
-  const [space, row] = [12 * scale, 20 * scale];
+  const [space, row, sample] = [12 * scale, 20 * scale, 24 * scale];
   const picture = document.createElement("canvas");
   picture.width = plot.width + 2 * space;
   picture.height = plot.height + row * (1 + named.length) + 2 * space;
@@ -27,8 +27,16 @@ export function savePicture(curve: Curve, frame: HTMLElement | null): void {
   context.fillText(curve.label, space, space + row / 2);
   context.font = `${13 * scale}px system-ui, sans-serif`;
   for (const [index, { name, colour }] of named.entries()) {
-    context.fillStyle = style.getPropertyValue(`--run-${colour % colourCount}`);
-    context.fillText(`● ${name}`, space, space + row * (1.5 + index));
+    const { colour: property, dash } = lineStyle(colour);
+    const base = space + row * (1.5 + index);
+    context.strokeStyle = style.getPropertyValue(property);
+    context.lineWidth = 3 * scale;
+    context.setLineDash(dash.map((length) => length * scale));
+    context.beginPath();
+    context.moveTo(space, base - row / 4);
+    context.lineTo(space + sample, base - row / 4);
+    context.stroke();
+    context.fillText(name, space + sample * 1.3, base);
   }
   context.drawImage(plot, space, space + row * (1 + named.length));
   picture.toBlob((blob) => {

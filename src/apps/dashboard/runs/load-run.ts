@@ -29,13 +29,14 @@ const stepsMax = 5000;
 export async function loadRun(
   hone: Hone,
   kind: RunKind,
-  id: string,
+  { id, colour }: Pick<LoadedRun, "id" | "colour">,
   signal: AbortSignal,
 ): Promise<LoadedRun> {
-  return kind === "jobs" ? await jobRun(hone, id, signal) : await modelRun(hone, id, signal);
+  const run = kind === "jobs" ? await jobRun(hone, id, signal) : await modelRun(hone, id, signal);
+  return { ...run, colour };
 }
 
-async function modelRun(hone: Hone, id: string, signal: AbortSignal): Promise<LoadedRun> {
+async function modelRun(hone: Hone, id: string, signal: AbortSignal): Promise<Omit<LoadedRun, "colour">> {
   const [model, versions] = await Promise.all([
     hone.models.get(id, { signal }),
     newestVersions(hone, id, signal),
@@ -57,7 +58,7 @@ async function modelRun(hone: Hone, id: string, signal: AbortSignal): Promise<Lo
   };
 }
 
-async function jobRun(hone: Hone, id: string, signal: AbortSignal): Promise<LoadedRun> {
+async function jobRun(hone: Hone, id: string, signal: AbortSignal): Promise<Omit<LoadedRun, "colour">> {
   const job = await hone.jobs.get(id, { signal });
   const steps: TrainingEvent[] = [];
   for await (const event of hone.jobs.events(id, { limit: 100 }, { signal })) {

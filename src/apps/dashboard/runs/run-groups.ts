@@ -1,13 +1,13 @@
 // Groups runs by the value of a setting. A group has one line in each chart: the mean of its runs, with a band from their
 // least to their greatest value. Has no side effects.
-import { type Curve, type Point, type Run, runColours } from "../charts/curve.ts";
+import type { Curve, Point, Run } from "../charts/curve.ts";
 
 type SetRun = Run & { readonly settings: ReadonlyMap<string, string> };
 
 export interface RunGroup<R extends SetRun = SetRun> {
   /** The setting with its value, such as `learning_rate 0.001`. */
   readonly name: string;
-  /** Number of the group's colour. */
+  /** Number of the group, which decides the colour and the dashes of its line. */
   readonly colour: number;
   readonly runs: readonly R[];
 }
@@ -19,8 +19,7 @@ export function groupRuns<R extends SetRun>(runs: readonly R[], setting: string)
     const name = `${setting} ${run.settings.get(setting) ?? "–"}`;
     members.set(name, [...(members.get(name) ?? []), run]);
   }
-  const colours = runColours([...members.keys()]);
-  return [...members].map(([name, grouped]) => ({ name, colour: colours.get(name) ?? 0, runs: grouped }));
+  return [...members].map(([name, grouped], colour) => ({ name, colour, runs: grouped }));
 }
 
 /** Returns a curve per metric with a line for each group of which a run has the metric. */

@@ -1,15 +1,20 @@
 // Table of the settings in which runs differ, and a list of those that are equal.
-import { runColours } from "../charts/curve.ts";
+import { sampleStyle } from "../charts/curve.ts";
 import { counted } from "../components/numbers.ts";
 import { WideTable } from "../components/shown.tsx";
 import { addressOf } from "../router.ts";
 import type { LoadedRun } from "./load-run.ts";
-import { runClass } from "./run-list.tsx";
 import { comparedSettings } from "./run-settings.ts";
 
-export function SettingsTable({ runs }: { readonly runs: readonly LoadedRun[] }) {
+export function SettingsTable({
+  runs,
+  colourOf,
+}: {
+  readonly runs: readonly LoadedRun[];
+  /** Returns the number of the line that shows a run: its own line, or the line of its group. */
+  readonly colourOf: (run: LoadedRun) => number;
+}) {
   const settings = comparedSettings(runs);
-  const colours = runColours(runs.map(({ id }) => id));
   const differing = settings.filter(({ isEqual }) => !isEqual);
   const equal = settings.filter(({ isEqual }) => isEqual);
   return (
@@ -22,9 +27,11 @@ export function SettingsTable({ runs }: { readonly runs: readonly LoadedRun[] })
           <thead>
             <tr>
               <th scope="col">setting</th>
-              {runs.map(({ id, name }) => (
-                <th key={id} scope="col">
-                  <span class={runClass(colours.get(id))}>{name}</span>
+              {runs.map((run) => (
+                <th key={run.id} scope="col">
+                  <span class="run" style={sampleStyle(colourOf(run))}>
+                    {run.name}
+                  </span>
                 </th>
               ))}
             </tr>

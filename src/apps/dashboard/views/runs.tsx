@@ -2,7 +2,7 @@
 import { useMemo } from "preact/hooks";
 import type { Hone } from "../../client/hone.ts";
 import { ChartBoard } from "../charts/chart-board.tsx";
-import { overlaid, runColours } from "../charts/curve.ts";
+import { overlaid, sampleStyle } from "../charts/curve.ts";
 import { Empty } from "../components/empty.tsx";
 import { Shown, View } from "../components/shown.tsx";
 import { fromHere } from "../neighbours/list-place.ts";
@@ -11,7 +11,8 @@ import { loadRun, type LoadedRun, type RunKind } from "../runs/load-run.ts";
 import { RunPicker } from "../runs/run-picker.tsx";
 import { GroupChoice } from "../runs/group-choice.tsx";
 import { groupedCurves, groupRuns } from "../runs/run-groups.ts";
-import { RunList, runClass } from "../runs/run-list.tsx";
+import { RunList } from "../runs/run-list.tsx";
+import { runPlaces, withoutRun, withRun } from "../runs/run-places.ts";
 import { SettingsTable } from "../runs/settings-table.tsx";
 import { useLoaded } from "../use-loaded.ts";
 
@@ -26,31 +27,32 @@ export function Runs({ hone }: { readonly hone: Hone }) {
   const kind: RunKind = query.get("of") === "jobs" ? "jobs" : "models";
   const setting = query.get("group") ?? "";
   const runsMax = setting === "" ? linesMax : groupedMax;
-  const asked = (query.get("ids") ?? "").split(",").filter((id) => id !== "");
-  const ids = asked.slice(0, runsMax);
+  const asked = query.get("ids") ?? "";
+  const places = runPlaces(asked);
+  const ids = [...places.keys()].slice(0, runsMax);
   const loaded = useLoaded(
-    (signal) => Promise.all(ids.map((id) => loadRun(hone, kind, id, signal))),
-    [hone, kind, ids.join()],
+    (signal) =>
+      Promise.all(ids.map((id) => loadRun(hone, kind, { id, colour: places.get(id) ?? 0 }, signal))),
+    [hone, kind, asked, runsMax],
     everyMs,
   );
-  const colours = runColours(ids);
   const group = (name: string): void =>
     replaceQuery((changed) => (name === "" ? changed.delete("group") : changed.set("group", name)));
-  const choose = (chosen: readonly string[]): void =>
-    replaceQuery((changed) => changed.set("ids", chosen.join()));
+  const choose = (chosen: string): void => replaceQuery((changed) => changed.set("ids", chosen));
+  const remove = (id: string): void => choose(withoutRun(asked, id));
   return (
     <View
       title="Runs"
       path={[kind === "jobs" ? ["Jobs", addressOf("jobs")] : ["Models", addressOf("models")]]}
       lead={`The curves and settings of several ${kind} in the same charts.`}
     >
-      {asked.length > runsMax && <p class="warning">Only the first {runsMax} runs are shown.</p>}
+      {places.size > runsMax && <p class="warning">Only the first {runsMax} runs are shown.</p>}
       <RunPicker
         hone={hone}
         kind={kind}
         ids={ids}
         isFull={ids.length >= runsMax}
-        onAdd={(id) => choose([...ids, id])}
+        onAdd={(id) => choose(withRun(asked, id))}
       />
       {ids.length === 0 && <NoRuns kind={kind} />}
       <Shown loaded={loaded}>
@@ -59,20 +61,14 @@ export function Runs({ hone }: { readonly hone: Hone }) {
             <>
               <GroupChoice runs={runs} value={setting} onChange={group} />
               {setting === "" ? (
-                <RunList
-                  runs={runs}
-                  classOf={({ id }) => runClass(colours.get(id))}
-                  onRemove={(id) => choose(ids.filter((other) => other !== id))}
-                />
+                <RunList runs={runs} hasSamples onRemove={remove} />
               ) : (
                 groupRuns(runs, setting).map(({ name, colour, runs: members }) => (
                   <div key={name} class="run-group">
-                    <strong class={runClass(colour)}>{name}</strong>
-                    <RunList
-                      runs={members}
-                      label={name}
-                      onRemove={(id) => choose(ids.filter((other) => other !== id))}
-                    />
+                    <strong class="run" style={sampleStyle(colour)}>
+                      {name}
+                    </strong>
+                    <RunList runs={members} label={name} onRemove={remove} />
                   </div>
                 ))
               )}
@@ -110,11 +106,11 @@ function Comparison({
   /** Setting by which the runs are grouped; empty for a line per run. */
   readonly setting: string;
 }) {
+  const groups = useMemo(() => (setting === "" ? [] : groupRuns(runs, setting)), [runs, setting]);
   const curves = useMemo(
-    () => (setting === "" ? overlaid(runs) : groupedCurves(groupRuns(runs, setting))),
-    [runs, setting],
+    () => (setting === "" ? overlaid(runs) : groupedCurves(groups)),
+    [runs, setting, groups],
   );
-  const colours = runColours(runs.map(({ id }) => id));
   return (
     <>
       <section aria-labelledby="curves">
@@ -133,14 +129,17 @@ function Comparison({
               stepName={kind === "models" ? "version" : "step"}
               addressOfPoint={(run, step, label) =>
                 setting === ""
-                  ? pointAddress(runs.find(({ id }) => colours.get(id) === run)?.addressAt(step, label))
+                  ? pointAddress(runs.find(({ colour }) => colour === run)?.addressAt(step, label))
                   : null
               }
             />
           </>
         )}
       </section>
-      <SettingsTable runs={runs} />
+      <SettingsTable
+        runs={runs}
+        colourOf={(run) => groups.find(({ runs: members }) => members.includes(run))?.colour ?? run.colour}
+      />
     </>
   );
 }
