@@ -8,11 +8,11 @@ import { tensorFaults } from "./check-tensors.ts";
 import type { ModelConfig } from "./config.ts";
 import { ggufFilesOf, ggufNamesOf } from "../../lib/model-files/gguf/gguf-model.ts";
 import { readStoredTensors } from "../../lib/model-files/weight-files.ts";
-import type { StoredTensor } from "../../lib/model-files/stored-tensor.ts";
+import { rowsOf, rowsReadTogether, type StoredTensor } from "../../lib/model-files/stored-tensor.ts";
 import { joinExperts } from "./experts/join-experts.ts";
 import { float32Bytes, isStoredAsOffset, modelParameters } from "./parameters.ts";
 import { chooseForms, precisionLabel, type FormChoice } from "./quantized/choose-forms.ts";
-import { convertWeight, floatsOf, type Conversion } from "./quantized/conversion.ts";
+import { convertWeight, floatsOf, type Conversion, type RowRange } from "./quantized/conversion.ts";
 import {
   isCodes,
   keptParts,
@@ -252,16 +252,47 @@ export function readModelWeights(
 }
 
 /**
+ * Writes the values of a weight, or of some of its rows, into an array of their size.
+ *
+ * @param rows null for all rows
+ */
+export type ReadFloats = (name: string, into: Float32Array, rows: RowRange | null) => void;
+
+/** Maximum number of values that {@link floatReader} reads at a time, if rows are independent. */
+const readValuesMax = 2 ** 22;
+
+/**
  * Returns a function that reads one weight of a model folder in float32, or one rotary table, by its name. The function
  * keeps nothing in memory.
  *
  * @throws ServiceError as {@link readModelWeights}
  */
-export function floatReader(folder: string, config: ModelConfig): (name: string) => Float32Array {
+export function floatReader(folder: string, config: ModelConfig): ReadFloats {
   const stored = new Map(checkedTensors(folder, config).map((tensor) => [tensor.name, tensor]));
   const tables = rotarySources(config);
-  return (name) =>
-    tables.get(name)?.data ?? floatsOf(conversionOf(present(stored.get(name), name), "float32", config));
+  return (name, into, rows) => {
+    const table = tables.get(name);
+    if (table === undefined)
+      writeFloats(conversionOf(present(stored.get(name), name), "float32", config), into, rows);
+    else into.set(table.data);
+  };
+}
+
+function writeFloats(conversion: Conversion, into: Float32Array, rows: RowRange | null): void {
+  const { tensor } = conversion;
+  const [rowCount, width] = tensor.shape;
+  const { from, count } = rows ?? { from: 0, count: rowCount };
+  const isSmall = rows === null && into.length <= readValuesMax;
+  if (isSmall || tensor.shape.length !== 2 || rowsReadTogether(tensor) !== 1) {
+    const values = floatsOf(conversion);
+    into.set(rows === null ? values : values.subarray(from * width, (from + count) * width));
+    return;
+  }
+  const step = Math.max(1, Math.floor(readValuesMax / width));
+  for (let row = 0; row < count; row += step) {
+    const piece = rowsOf(tensor, from + row, Math.min(step, count - row));
+    into.set(floatsOf({ ...conversion, tensor: piece }), row * width);
+  }
 }
 
 /**

@@ -10,6 +10,7 @@ import { type LoraAdapter, createLoraAdapter } from "../../../inference/architec
 import { loraParameters } from "../../../inference/architectures/parameters.ts";
 import { readLoraAdapter, writeLoraAdapter } from "../../../inference/architectures/peft-folder.ts";
 import type { WeightForms } from "../../../inference/architectures/quantized/weight-forms.ts";
+import type { ReadFloats } from "../../../inference/architectures/weights.ts";
 import type { WeightSource } from "../../../lib/graph/weight-source.ts";
 import { trainedIndices } from "../../trajectories/sequences.ts";
 import { adamWStep, createAdamWState } from "../adamw.ts";
@@ -63,7 +64,7 @@ import { type PreferenceTerms, preferenceTerms, sharedIndices } from "./preferen
 import { discardState, embeddedProfile } from "./profile.ts";
 import type { Program } from "./program-graphs.ts";
 import type { ProgramOutputs, ProgramRun } from "./programs.ts";
-import { type ReadFloats, StreamedPrograms } from "./streamed-programs.ts";
+import { StreamedPrograms } from "./streamed-programs.ts";
 import { type KeptState, readState, writeState } from "./state-file.ts";
 import { type AdapterShape, gradientName } from "./training-graphs.ts";
 

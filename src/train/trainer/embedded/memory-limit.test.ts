@@ -171,7 +171,7 @@ test("a job over 8 bits counts the 8-bit weights, or a part of the float32 weigh
   const int8Forms = new Map(modelParameters(config).map(({ name }) => [name, "int8"] as const));
   const bytesOver = (base: { readonly int8Forms?: WeightForms }): number =>
     estimateMemory({ config, adapter, ...base }, [{ graphs, largest: [[microbatchOf(9)]] }]).bytes;
-  const weights = Math.max(trainedBytes(config, int8Forms), 512e6);
+  const weights = Math.max(trainedBytes(config, int8Forms), 256e6);
   const expected = bytesOver({}) - float32Bytes(modelParameters(config)) + weights;
   assert.equal(bytesOver({ int8Forms }), expected);
 });

@@ -1,26 +1,31 @@
 // Runs training programs with float32 weights that are never all in memory. A program is cut into parts; each part's
 // weights are read, used for all runs, and dropped. A program with gradients reads most weights twice or three times.
 import { cutGraph, type GraphPart } from "../../../lib/graph/cut-graph.ts";
-import type { Graph } from "../../../lib/graph/graph.ts";
+import { type DividedTables, divideTables } from "../../../lib/graph/divide-tables.ts";
+import type { Graph, NamedValue } from "../../../lib/graph/graph.ts";
 import { float32Tensor, type Tensor } from "../../../lib/graph/tensor.ts";
+import { byteLengthOf } from "../../../lib/graph/weight-source.ts";
 import type { ModelConfig } from "../../../inference/architectures/config.ts";
+import type { ReadFloats } from "../../../inference/architectures/weights.ts";
 import { assert } from "../../../base/domain/assert.ts";
-import { float32Bytes, modelParameters } from "../../../inference/architectures/parameters.ts";
+import {
+  float32Bytes,
+  modelParameters,
+  outputProjection,
+} from "../../../inference/architectures/parameters.ts";
+import { weightUseFor } from "../../../inference/architectures/quantized/weight-forms.ts";
 import { createSession } from "../../../inference/onnx/session.ts";
 import { keyOf, ProgramGraphs } from "./program-graphs.ts";
 import type { ProgramOutputs, ProgramRun } from "./programs.ts";
 
-/** Maximum size in bytes of a part's weights, unless a single weight is larger. */
-const partBytesMax = 256e6;
-
-/** Returns the values of a weight, by its name. */
-export type ReadFloats = (name: string) => Float32Array;
+/** Maximum size in bytes of a part's weights, unless a single matrix of a projection is larger. */
+const partBytesMax = 128e6;
 
 export interface StreamOptions {
   readonly readFloats: ReadFloats;
   /** Number of compute threads, including the calling thread. */
   readonly threads: number;
-  /** Maximum size in bytes of a part's weights, unless a single weight is larger. Default 256 MB. */
+  /** Maximum size in bytes of a part's weights, unless a single matrix of a projection is larger. Default 128 MB. */
   readonly partBytesMax?: number;
 }
 
@@ -57,14 +62,29 @@ export async function runStreamed(
   options: StreamOptions,
 ): Promise<readonly ProgramOutputs[]> {
   const known = feeds.map((own): Record<string, Tensor> => ({ ...own }));
-  const parts = cutGraph(graph, options.partBytesMax ?? partBytesMax);
+  const bytesMax = options.partBytesMax ?? partBytesMax;
+  const divided = divideTables(graph, bytesMax);
+  const parts = cutGraph(divided.graph, bytesMax);
+  // All parts use the same memory for their weights. New arrays for each part would stay in memory until a collection
+  // of garbage, which may be much later.
+  const memory = new Float32Array(Math.max(0, ...parts.map(({ weights }) => sizeOfAll(weights))));
   const lastReads = lastReadsIn(parts, graph.outputs);
   for (const [index, part] of parts.entries()) {
-    await runPart(part, known, options);
+    await runPart(part, known, { ...options, rows: divided.rows, memory });
     for (const tensors of known)
       for (const name of Object.keys(tensors)) if ((lastReads.get(name) ?? -1) <= index) delete tensors[name];
   }
   return known.map((tensors) => pick(tensors, graph.outputs));
+}
+
+interface PartOptions extends Pick<DividedTables, "rows"> {
+  /** Memory for the part's weights. */
+  readonly memory: Float32Array;
+}
+
+/** Returns the number of values of weights. */
+function sizeOfAll(weights: readonly Pick<NamedValue, "value">[]): number {
+  return weights.reduce((sum, { value }) => sum + byteLengthOf(value), 0) / Float32Array.BYTES_PER_ELEMENT;
 }
 
 /**
@@ -74,13 +94,19 @@ export async function runStreamed(
 async function runPart(
   { graph, weights }: GraphPart,
   known: readonly Record<string, Tensor>[],
-  { readFloats, threads }: StreamOptions,
+  { readFloats, threads, rows, memory }: StreamOptions & PartOptions,
 ): Promise<void> {
   const economy = { prepackWeights: false, plansMemory: false, optimizesProgram: false };
   const session = await createSession(graph, { weights: new Map(), threads, ...economy });
   try {
+    let end = 0;
     const read = Object.fromEntries(
-      weights.map(({ name, value }) => [name, float32Tensor(value.shape.map(Number), readFloats(name))]),
+      weights.map(({ name, value }) => {
+        const values = memory.subarray(end, (end += sizeOfAll([{ value }])));
+        const { name: whole, ...range } = rows.get(name) ?? { name };
+        readFloats(whole, values, "from" in range ? range : null);
+        return [name, float32Tensor(value.shape.map(Number), values)];
+      }),
     );
     for (const own of known) Object.assign(own, await session.run(pick({ ...own, ...read }, graph.inputs)));
   } finally {
@@ -103,7 +129,13 @@ function pick(
 
 /** Returns the maximum size in bytes of the weights that one part of a program reads. */
 export function streamedBytes(config: ModelConfig): number {
-  const sizes = modelParameters(config).map((parameter) => float32Bytes([parameter]));
+  const isTable = ({ name }: { readonly name: string }): boolean =>
+    name === `${outputProjection(config).path}.weight` || weightUseFor(name, config).isLookedUp;
+  const sizes = modelParameters(config).map((parameter) =>
+    isTable(parameter) && config.logitCap === null
+      ? Math.min(partBytesMax, float32Bytes([parameter]))
+      : float32Bytes([parameter]),
+  );
   const total = sizes.reduce((sum, size) => sum + size, 0);
   return Math.min(total, Math.max(partBytesMax, ...sizes));
 }
