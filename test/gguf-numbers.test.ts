@@ -335,6 +335,15 @@ test("ends answers at the tokens at which llama.cpp ends them, whose texts becom
   assert.deepEqual((await check(["<|end|>", "<|return|>", "<|call|>"]))[0], [258, 11, 12]);
 });
 
+test("refuses a hybrid model whose converter knew no layer with attention, and says what to do", () => {
+  const keys = { "attention.head_count_kv": [0, 0, 0, 0] };
+  const one = { name: "none", family: "granitehybrid", type: "F32", keys, tensors: [] } as const;
+  assert.throws(() => folderOf(writeCase(scratch, one)), {
+    code: "unsupported",
+    message: /head_count_kv is \[0,0,0,0\]: no layer has attention, .*convert the model again/,
+  });
+});
+
 test("ignores unused tokens beyond the embedding, which converters add to fill up the list", async () => {
   const first = writeCase(scratch, { name: "filled", family: "llama", type: "F32", keys: {}, tensors: [] });
   const { metadata } = readGguf(first);

@@ -511,6 +511,12 @@ function layerKvHeads(metadata: GgufMetadata, prefix: string): readonly number[]
   if (!Array.isArray(value)) return Array<number>(Math.min(count, layersMax)).fill(metadata.number(key) ?? 0);
   const heads = metadata.numbers(key) ?? [];
   const [most] = heads.toSorted((one, other) => other - one);
+  if (most === 0) {
+    throw metadata.refused(
+      key,
+      "no layer has attention, because the converter did not know the kinds of the layers; convert the model again with the release of Transformers that the converter requires",
+    );
+  }
   if (heads.length === count && most > 0 && heads.every((each) => each === 0 || each === most)) return heads;
   throw metadata.refused(key, `${count} entries are needed, one for each layer, each 0 or the same number`);
 }
