@@ -1,7 +1,7 @@
 // Tests of the whole server and its listener, on a free port of the loopback address, with a small model.
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { get, type IncomingMessage } from "node:http";
 import { createServer as createPort, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -81,6 +81,18 @@ test("a running server", async (t) => {
       }
     },
   );
+});
+
+test("runs a warm-up chat also with a model that has no chat template", async (t) => {
+  const { flags } = underTest(t);
+  const folder = join(flags["data"] as string, "plain");
+  cpSync("test/fixtures/goldens/models/qwen3", folder, { recursive: true });
+  rmSync(join(folder, "chat_template.jinja"));
+  const server = createServer(readConfig({ ...flags, model: [`plain=${folder}`] }, {}));
+  t.after(() => server.stop());
+  await server.start();
+  const metrics = await fetch(`${server.url}/metrics`).then((answer) => answer.text());
+  assert.match(metrics, /^hone_engine_prefix_cache_bytes\{[^}]*"plain"[^}]*\} [1-9]/m);
 });
 
 test("leaves no timer running after an engine failed to start", async (t) => {

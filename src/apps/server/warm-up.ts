@@ -16,9 +16,14 @@ const noLogger: Logger = {
   child: () => noLogger,
 };
 
+const url = "/v1/chat/completions";
+
+/** Fields of a chat for a model that cannot render the conversation, because it has no chat template for example. */
+const plain = { chat_template: "Hello" };
+
 /**
- * Chats with each model, streamed and not streamed. Failures are ignored, because the first client will see the same
- * error.
+ * Chats with each model, streamed and not streamed, or once if it needs {@link plain}. Failures are ignored, because
+ * the first client will see the same error.
  *
  * @param http dependencies of the server that will serve clients
  * @param chat dependencies of its chat service
@@ -39,8 +44,13 @@ export async function runWarmUp(
   const app = await createHttpServer(own, "chats");
   const ask = async (model: string): Promise<void> => {
     const body = { model, messages: [{ role: "user", content: "Hello" }], max_tokens: 2 };
-    for (const stream of [true, false])
-      await app.inject({ method: "POST", url: "/v1/chat/completions", payload: { ...body, stream } });
+    for (const stream of [true, false]) {
+      const payload = { ...body, stream };
+      const { statusCode } = await app.inject({ method: "POST", url, payload });
+      if (statusCode === 200) continue;
+      await app.inject({ method: "POST", url, payload: { ...payload, ...plain } });
+      return;
+    }
   };
   try {
     await Promise.allSettled(models.map(ask));
