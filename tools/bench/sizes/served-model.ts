@@ -2,7 +2,7 @@
 // with a data folder that several starts may share.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { present } from "../../../src/base/domain/assert.ts";
@@ -40,9 +40,11 @@ export class ServedModel {
   readonly readyCpuSeconds: number;
   readonly watch: MemoryWatch;
   readonly #child: ChildProcess;
+  readonly #cacheFolder: string;
 
   private constructor(child: ChildProcess, watch: MemoryWatch, facts: ServerFacts) {
     this.#child = child;
+    this.#cacheFolder = facts.cacheFolder;
     this.watch = watch;
     this.url = facts.url;
     this.apiKey = facts.apiKey;
@@ -63,7 +65,8 @@ export class ServedModel {
       cwd: ownFolder,
       stdio: ["ignore", "pipe", "pipe"],
     });
-    const watch = new MemoryWatch(present(child.pid, "the id of a new process"), join(dataFolder, "cache"));
+    const cacheFolder = join(dataFolder, "cache");
+    const watch = new MemoryWatch(present(child.pid, "the id of a new process"), cacheFolder);
     const kill = (): void => void child.kill("SIGKILL");
     process.once("exit", kill);
     child.once("close", () => (watch.end(), process.removeListener("exit", kill)));
@@ -71,7 +74,8 @@ export class ServedModel {
     while (!(await isHealthy(url))) await sleep(askEveryMs);
     watch.sample();
     const apiKey = readFileSync(join(dataFolder, "admin-key"), "utf8").trim();
-    return new ServedModel(child, watch, { url, apiKey, readySeconds: (performance.now() - startMs) / 1000 });
+    const readySeconds = (performance.now() - startMs) / 1000;
+    return new ServedModel(child, watch, { url, apiKey, cacheFolder, readySeconds });
   }
 
   get client(): Hone {
@@ -94,7 +98,9 @@ export class ServedModel {
     for (let waited = 0; waited < idleSecondsMax && quiet < idleSeconds; waited++) {
       const before = this.cpuSeconds;
       await sleep(1000);
-      quiet = this.cpuSeconds - before < 0.05 ? quiet + 1 : 0;
+      // While a file is written to the disk, the server may use no processor time.
+      const isWriting = readdirSync(this.#cacheFolder).some((name) => name.endsWith(".partial"));
+      quiet = !isWriting && this.cpuSeconds - before < 0.05 ? quiet + 1 : 0;
     }
   }
 
@@ -106,6 +112,7 @@ export class ServedModel {
 }
 
 interface ServerFacts {
+  readonly cacheFolder: string;
   readonly url: string;
   readonly apiKey: string;
   readonly readySeconds: number;
