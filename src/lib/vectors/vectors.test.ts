@@ -35,7 +35,7 @@ test("rounds to the nearest step, and ties up", () => {
   for (const [block, step] of steps.entries()) values[64 * block] = 8 * step * 0.03125;
   const rounder = new RowRounder();
   rounder.begin({ K: values.length, rowCount: 1, sliceRows: 1, hasRows: false, hasColumns: false });
-  rounder.floats.set(values);
+  rounder.values.set(new Uint8Array(values.buffer));
   const { rows, scales } = rounder.round(1, "float32", 0);
   assert.deepEqual([...scales], [0.03125]);
   const expected = [127, 1, 2, 0, -1, 64, -126, 126];
@@ -58,7 +58,8 @@ for (const [rowCount, hasRows] of [
     const all: number[] = [];
     for (let from = 0; from < rowCount; from += sliceRows) {
       const count = Math.min(sliceRows, rowCount - from);
-      for (let index = 0; index < count * K; index++) rounder.floats[index] = Math.sin(index + from * K);
+      const values = Float32Array.from({ length: count * K }, (_, index) => Math.sin(index + from * K));
+      rounder.values.set(new Uint8Array(values.buffer));
       all.push(...rounder.round(count, "float32", from).rows);
       rounder.turn(count, from);
     }
@@ -83,8 +84,7 @@ test("rounds 16-bit values as the same values in float32", () => {
     const results = ([type, "float32"] as const).map((given) => {
       const rounder = new RowRounder();
       rounder.begin({ K, rowCount: 16, sliceRows: 16, hasRows: false, hasColumns: false });
-      if (given === "float32") rounder.floats.set(widened);
-      else rounder.halves.set(new Uint8Array(halves.buffer));
+      rounder.values.set(new Uint8Array(given === "float32" ? widened.buffer : halves.buffer));
       const { rows, scales, isExact } = rounder.round(16, given, 0);
       return { rows: [...rows], scales: [...scales], isExact };
     });
@@ -100,7 +100,7 @@ test("says that codes of tiny, large, infinite and undefined numbers may be impr
     rounder.begin({ K, rowCount: 1, sliceRows: 1, hasRows: false, hasColumns: false });
     const row = new Float32Array(K).fill(value, 5, 6);
     const halves = type === "float16" ? float32ToFloat16(row) : float32ToBfloat16(row);
-    rounder.halves.set(new Uint8Array(halves.buffer));
+    rounder.values.set(new Uint8Array(halves.buffer));
     return rounder.round(1, type, 0).isExact;
   };
   for (const value of [0, 1, -(2 ** -24), 60_000]) assert.ok(isExact("float16", value), `${value}`);

@@ -74,7 +74,7 @@ interface RoundedMatrix {
 }
 
 /** Types of values that are rounded. */
-type ValueType = "float32" | "float16" | "bfloat16";
+export type ValueType = "float32" | "float16" | "bfloat16";
 
 /** Codes of rows and the step of each row. */
 export interface RoundedRows {
@@ -119,14 +119,9 @@ export class RowRounder {
     growTo(this.#code, this.#lanes + 16);
   }
 
-  /** Memory for the values of a slice, in a 16-bit type. */
-  get halves(): Uint8Array {
-    return new Uint8Array(this.#code.memory.buffer, this.#values, (this.#row - this.#values) / 2);
-  }
-
-  /** Memory for the values of a slice in float32. */
-  get floats(): Float32Array {
-    return new Float32Array(this.#code.memory.buffer, this.#values, (this.#row - this.#values) / 4);
+  /** Memory for the values of a slice. */
+  get values(): Uint8Array {
+    return new Uint8Array(this.#code.memory.buffer, this.#values, this.#row - this.#values);
   }
 
   /**

@@ -100,7 +100,7 @@ test("rotated rows in vector code have the codes of plain loops, also for ties a
       const widened = type === "float16" ? float16ToFloat32(halves) : bfloat16ToFloat32(halves);
       const read = (_from: number, _count: number, into: Uint8Array): void =>
         into.set(new Uint8Array(halves.buffer));
-      const ofHalves = { together: 1, floats: () => widened, halves: { type, read } };
+      const ofHalves = { together: 1, floats: () => widened, stored: { type, read } };
       const rounded = roundedCodes(ofHalves, [1, K], { hasRows: true });
       const { rows: plainCodes, scales: plainScales } = toInt8(rotated(widened, K), [1, K]);
       assert.deepEqual([rounded.rows, rounded.scales], [plainCodes, plainScales], type);

@@ -1,7 +1,10 @@
 // Rounds a weight to 8-bit codes, a few rows at a time: the float32 values of a whole embedding take gigabytes, while
 // those of some rows fit in the processor's caches.
 import { closeSync, openSync } from "node:fs";
+import { bytesOf } from "../../../lib/graph/weight-source.ts";
+import { type BlockTypeName, decodeBlocks } from "../../../lib/model-files/gguf/block-types.ts";
 import {
+  isPlainType,
   readBytes,
   readFloats,
   readInto,
@@ -10,7 +13,7 @@ import {
   storedRowOf,
   type StoredTensor,
 } from "../../../lib/model-files/stored-tensor.ts";
-import { blockLength, RowRounder, turnedRows } from "../../../lib/vectors/vectors.ts";
+import { blockLength, RowRounder, turnedRows, type ValueType } from "../../../lib/vectors/vectors.ts";
 import { roundRotated, writeColumns } from "./quantize.ts";
 import { rotationSize } from "./rotation.ts";
 
@@ -20,11 +23,14 @@ export interface RowReader {
   readonly together: number;
   /** Returns `count` rows, beginning with row `from`, as [count, K]. */
   readonly floats: (from: number, count: number) => Float32Array;
-  /** Reads the stored values; absent if they need more than widening to float32. */
-  readonly halves?: {
-    readonly type: "float16" | "bfloat16";
-    readonly read: (from: number, count: number, into: Uint8Array) => void;
-  };
+  /** Reads values without new memory; absent if only `floats` reads them. */
+  readonly stored?: StoredRows;
+}
+
+interface StoredRows {
+  /** Type in which `read` writes the values. */
+  readonly type: ValueType;
+  readonly read: (from: number, count: number, into: Uint8Array) => void;
 }
 
 /** Maximum number of values that are rounded at a time. Rows that must be read together may have more values. */
@@ -36,18 +42,38 @@ export function withRowsOf<Result>(tensor: StoredTensor, use: (reader: RowReader
     together: rowsReadTogether(tensor),
     floats: (from, count) => readFloats(rowsOf(tensor, from, count)),
   };
-  const type = ({ F16: "float16", BF16: "bfloat16" } as const)[tensor.type as string];
-  const { rearranged, pieces } = tensor;
+  const { type, rearranged, pieces, blockScales } = tensor;
   const isReordered = rearranged !== undefined && rearranged.kind !== "paired-rows";
-  if (type === undefined || isReordered || pieces !== undefined) return use(reader);
+  if (isReordered || pieces !== undefined || blockScales !== undefined) return use(reader);
   const descriptor = openSync(tensor.file, "r");
   try {
-    const read: NonNullable<RowReader["halves"]>["read"] = (from, count, into) =>
+    const read: StoredRows["read"] = (from, count, into) =>
       readRows(descriptor, rowsOf(tensor, from, count), into);
-    return use({ ...reader, halves: { type, read } });
+    const known = ({ F16: "float16", BF16: "bfloat16", F32: "float32" } as const)[type as string];
+    if (known !== undefined) return use({ ...reader, stored: { type: known, read } });
+    return isPlainType(type) ? use(reader) : use({ ...reader, stored: decodedRows(type, tensor, read) });
   } finally {
     closeSync(descriptor);
   }
+}
+
+/** Decodes rows that are stored in blocks. The same memory is used for the blocks of all rows. */
+function decodedRows(
+  type: BlockTypeName,
+  { shape: [rowCount, K], byteLength }: StoredTensor,
+  read: StoredRows["read"],
+): StoredRows {
+  let blocks = new Uint8Array(0);
+  return {
+    type: "float32",
+    read: (from, count, into) => {
+      const needed = (count * byteLength) / rowCount;
+      if (blocks.length < needed) blocks = new Uint8Array(needed);
+      read(from, count, blocks);
+      const values = new Float32Array(into.buffer, into.byteOffset, count * K);
+      decodeBlocks(type, blocks.subarray(0, needed), values);
+    },
+  };
 }
 
 /** Reads all rows of a tensor, in their order. */
@@ -95,24 +121,24 @@ export function roundedCodes(reader: RowReader, shape: readonly number[], wanted
 }
 
 function fastCodes(
-  { together, floats, halves }: RowReader,
+  { together, floats, stored }: RowReader,
   [N, K]: readonly number[],
   { hasRows = false, hasColumns = false }: WantedCodes,
 ): RoundedCodes {
   const step = rowsAtOnce(wholeUnit(together, turnedRows), K);
-  const sliceRows = halves === undefined ? rowsAtOnce(turnedRows, K) : step;
+  const sliceRows = stored === undefined ? rowsAtOnce(turnedRows, K) : step;
   const scales = new Float32Array(N);
   rounder ??= new RowRounder();
   rounder.begin({ K, rowCount: N, sliceRows, hasRows, hasColumns });
   for (let first = 0; first < N; first += step) {
     const end = Math.min(first + step, N);
-    const values = halves === undefined ? floats(first, end - first) : null;
+    const values = stored === undefined ? floats(first, end - first) : null;
     for (let from = first; from < end; from += sliceRows) {
       const count = Math.min(sliceRows, end - from);
       if (values !== null)
-        rounder.floats.set(values.subarray((from - first) * K, (from - first + count) * K));
-      else halves?.read(from, count, rounder.halves);
-      const slice = rounder.round(count, halves?.type ?? "float32", from);
+        rounder.values.set(bytesOf(values.subarray((from - first) * K, (from - first + count) * K)));
+      else stored?.read(from, count, rounder.values);
+      const slice = rounder.round(count, stored?.type ?? "float32", from);
       if (!slice.isExact) {
         const plain = values?.subarray((from - first) * K, (from - first + count) * K) ?? floats(from, count);
         const exact = roundRotated(plain, K);

@@ -44,13 +44,24 @@ export type BlockTypeName = keyof typeof blockTypes;
  * @param bytes whole blocks of one type
  */
 export function dequantize(type: BlockTypeName, bytes: Uint8Array): Float32Array {
+  const { weights, bytes: blockBytes }: BlockType = blockTypes[type];
+  const values = new Float32Array((bytes.length / blockBytes) * weights);
+  decodeBlocks(type, bytes, values);
+  return values;
+}
+
+/**
+ * Decodes bytes to weights.
+ *
+ * @param bytes whole blocks of one type
+ * @param values receives the weights
+ */
+export function decodeBlocks(type: BlockTypeName, bytes: Uint8Array, values: Float32Array): void {
   const block: BlockType = blockTypes[type];
   const count = bytes.length / block.bytes;
-  const values = new Float32Array(count * block.weights);
   for (let index = 0; index < count; index++) {
     block.decode(bytes, index * block.bytes, values, index * block.weights);
   }
-  return values;
 }
 
 function signed(byte: number): number {
