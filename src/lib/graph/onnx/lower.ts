@@ -314,7 +314,7 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
     const attributes: Readonly<Record<string, number>> =
       rotated === headSize ? {} : { num_heads: width / headSize, rotary_embedding_dim: rotated };
     const angle = present(sin, "sin");
-    const turned = inverse ? model.node("Neg", [angle]) : angle;
+    const turned = inverse ? model.shared("Neg", [angle]) : angle;
     emit(
       lowering,
       "RotaryEmbedding",
