@@ -43,6 +43,16 @@ test(
     assert.deepEqual(await allFaults(page), []);
     await page.keyboard.press("Escape");
     assert.deepEqual(await cellsOf(page, "Trajectories", "speed"), ["−2", "1", "20"]);
+    await page.getByRole("checkbox", { name: "Select all rows of this page" }).check();
+    const saved = page.waitForEvent("download");
+    await page.getByRole("button", { name: "CSV" }).click();
+    const [names = "", ...lines] = readFileSync(await (await saved).path(), "utf8").split("\r\n");
+    assert.match(names, /^#,reward,prompt,answer,.*speed/);
+    assert.deepEqual(
+      lines.slice(0, 3).map((line) => line.split(",")[2]),
+      ["worth -1", "worth 0.5", "worth 10"],
+      "the file has the order of the table",
+    );
     await page.getByText("Saved views", { exact: true }).click();
     await page.getByLabel("Name of the view").fill("لغة");
     await page.keyboard.press("Enter");

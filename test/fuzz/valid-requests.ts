@@ -674,7 +674,7 @@ export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
       "/calls/stream_query",
       {
         project_id: "local/p",
-        filter: { op_names: ["w:///local/p/op/f:*"], trace_roots_only: true },
+        filter: { op_names: ["w:///local/p/op/f:*"], trace_roots_only: true, status: "error", text: "a b" },
         sort_by: [{ field: "started_at", direction: "desc" }],
         limit: 3,
         columns: ["output.a"],

@@ -31,6 +31,14 @@ const ofAll: readonly Shortcut[] = [
   { keys: "k", does: "previous row", run: () => moveRow(-1) },
 ];
 
+/** Keys of views that are not open. The help shows them too, because users look for keys before they open a view. */
+const ofOtherViews: readonly Omit<Shortcut, "run">[] = [
+  { keys: "n p u", does: "conversation, trajectory: next, previous, up to the list" },
+  { keys: "1 … 5", does: "conversation, trajectory: react; queue: answer" },
+  { keys: "+ − c", does: "conversation, trajectory: thumbs up, thumbs down, write a note" },
+  { keys: "y n s u", does: "queue: answer yes or no, skip the item, undo the last answer" },
+];
+
 export function openShortcutHelp(): void {
   isHelpOpen.value = true;
 }
@@ -91,7 +99,7 @@ export function ShortcutHelp() {
     <dialog ref={dialog} aria-labelledby="keys" onClose={() => (isHelpOpen.value = false)}>
       <h2 id="keys">Keyboard shortcuts</h2>
       <dl class="keys">
-        {[...ofAll, ...ofViews.value].map(({ keys, does }) => (
+        {[...ofAll, ...(ofViews.value.length === 0 ? ofOtherViews : ofViews.value)].map(({ keys, does }) => (
           <div key={keys}>
             <dt>
               <kbd>{keys}</kbd>

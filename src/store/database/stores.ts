@@ -159,7 +159,7 @@ export function storesOn(connection: Connection, clock: SharedClock): Stores {
     fineTuning: createFineTuningStore(queries),
     learning: createLearningStore(connection, outbox),
     objects: createObjectStore(queries),
-    traces: createTraceStore(queries),
+    traces: createTraceStore(connection),
     servers: createServerStore(queries),
     rules: createRuleStore(connection),
     sources: createSourceStore(queries),

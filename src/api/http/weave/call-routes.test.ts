@@ -52,6 +52,32 @@ test("stores a call's start and end, sent separately or together, and returns th
   );
 });
 
+test("finds calls by time, status and words, and refuses too many words", async (t) => {
+  const ask = await server(t);
+  const batch = [
+    { ...whole, id: "early", started_at: "2026-11-20T12:00:00Z" },
+    { ...whole, id: "broken", exception: "Out of stock" },
+  ];
+  await ask("/v2/acme/p/calls/complete", { batch });
+  const found = async (filter: object) => {
+    const { body } = await ask("/calls/stream_query", { project_id: "acme/p", filter });
+    const { count } = (await ask("/calls/query_stats", { project_id: "acme/p", filter })).json();
+    const ids = [...body.matchAll(/"id":"([^"]+)"/g)].map(([, id]) => id);
+    assert.equal(count, ids.length, body);
+    return ids;
+  };
+  assert.deepEqual(await found({ started_before: "2026-11-20T13:00:00+01:00" }), []);
+  assert.deepEqual(await found({ started_before: "2026-11-20T13:00:01+01:00" }), ["early"]);
+  assert.deepEqual(await found({ started_from: "2026-11-21T00:00:00Z" }), ["broken"]);
+  assert.deepEqual(await found({ status: "success" }), ["early"]);
+  assert.deepEqual(await found({ text: "STOCK of", status: "error" }), ["broken"]);
+  assert.deepEqual(await found({ text: null, status: null }), ["early", "broken"]);
+  const words = Array.from({ length: 11 }, (_, index) => `w${index}`).join(" ");
+  const refused = await ask("/calls/stream_query", { project_id: "acme/p", filter: { text: words } });
+  assert.equal(refused.statusCode, 422);
+  assert.match(refused.body, /filter.text has 11 words; at most 10/);
+});
+
 test("returns hundreds of calls in order, each once, with the summary that the client sent", async (t) => {
   const ask = await server(t);
   const ids = Array.from({ length: 450 }, (_, index) => String(index).padStart(3, "0"));

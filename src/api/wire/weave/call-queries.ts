@@ -1,12 +1,14 @@
 // API format of queries for recorded calls, and of the answers to them.
 import { Type, type Static } from "typebox";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
-import type { CallFilter, TracedCall } from "../../../base/domain/traces/traced-call.ts";
+import { type CallFilter, callStatuses, type TracedCall } from "../../../base/domain/traces/traced-call.ts";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import { searchLengthMax, searchWordsMax } from "../../../base/domain/text/searched-words.ts";
 import { is, isEmpty, type BodyForm } from "../body.ts";
 import { contentBody } from "../feedback/feedback.ts";
 import { anyObject, open } from "../fields/any-object.ts";
 import { nullable, orNull } from "../nullable.ts";
-import { elapsedMs } from "./microseconds.ts";
+import { elapsedMs, utcMicroseconds } from "./microseconds.ts";
 import { projectIdField, userField } from "./objects.ts";
 
 const texts = (description: string) =>
@@ -19,6 +21,19 @@ const callFilterSchema = Type.Object(
     trace_ids: texts("Only calls of the traces with these ids."),
     parent_ids: texts("Only calls whose parent is one of these calls."),
     trace_roots_only: nullable(Type.Boolean(), { description: "True: only calls without a parent." }),
+    started_from: nullable(Type.String({ format: "date-time" }), {
+      description: "Only calls that started at this time or later. Not a field of Weave's API.",
+    }),
+    started_before: nullable(Type.String({ format: "date-time" }), {
+      description: "Only calls that started before this time. Not a field of Weave's API.",
+    }),
+    status: nullable(Type.Enum([...callStatuses]), {
+      description: "Only calls with this status, as in `summary.weave.status`. Not a field of Weave's API.",
+    }),
+    text: nullable(Type.String({ maxLength: searchLengthMax }), {
+      description:
+        "Only calls that contain all these words (at most 10): each in the op's name, the inputs, the output or the error. Words match parts of longer words, and names of JSON members; letters A to Z match in upper and lower case. Not a field of Weave's API.",
+    }),
     input_refs: texts("Not supported."),
     output_refs: texts("Not supported."),
     thread_ids: texts("Not supported."),
@@ -202,7 +217,25 @@ export function callFilterOf(filter: CallsQueryBody["filter"]): CallFilter {
     traceIds: filter?.trace_ids ?? null,
     parentIds: filter?.parent_ids ?? null,
     rootsOnly: filter?.trace_roots_only === true,
+    startedFrom: timeOf(filter?.started_from),
+    startedBefore: timeOf(filter?.started_before),
+    status: filter?.status ?? null,
+    words: searchedIn(filter?.text ?? ""),
   };
+}
+
+function timeOf(text: string | null | undefined): string | null {
+  return text === null || text === undefined ? null : utcMicroseconds(text);
+}
+
+/** @throws ServiceError `invalid` for too many words */
+function searchedIn(text: string): readonly string[] {
+  const folded = text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
+  const words = [...new Set(folded.split(/\s+/).filter((word) => word !== ""))];
+  if (words.length <= searchWordsMax) return words;
+  const message = `filter.text has ${words.length} words; at most ${searchWordsMax} are searched`;
+  const faults = [{ location: ["body", "filter", "text"], message, type: "value_error" }];
+  throw new ServiceError({ code: "invalid", faults });
 }
 
 /** Fields that every returned call has, even if the query asks only for other columns. Clients require them. */

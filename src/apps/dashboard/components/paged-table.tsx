@@ -8,6 +8,13 @@ export interface ListedPage<Row> {
   readonly rows: readonly Row[];
   /** Id of the last row, after which the next page begins; null on the last page. */
   readonly last: string | null;
+  /** Position after which the previous page begins; empty for the first page. Absent if it is not known. */
+  readonly before?: string | null;
+}
+
+/** Returns the position in the URL of a page that begins after a number of rows; empty for the first page. */
+export function offsetText(offset: number): string {
+  return offset <= 0 ? "" : String(offset);
 }
 
 /** Heading of a column. `number` names a column of numbers; `title` is a tooltip. */

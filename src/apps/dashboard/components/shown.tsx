@@ -108,12 +108,25 @@ export function WideTable({
   );
 }
 
-/** Links to the first and the next page. */
-export function Pager({ first, next }: { readonly first: string | null; readonly next: string | null }) {
+/** Links to the first, the previous and the next page. */
+export function Pager({
+  first,
+  previous = null,
+  next,
+}: {
+  readonly first: string | null;
+  readonly previous?: string | null;
+  readonly next: string | null;
+}) {
   if (first === null && next === null) return null;
   return (
     <nav class="pager" aria-label="Pages">
       {first !== null && <a href={first}>First page</a>}
+      {previous !== null && (
+        <a href={previous} rel="prev">
+          Previous
+        </a>
+      )}
       {next !== null && (
         <a href={next} rel="next">
           Next page

@@ -5,7 +5,7 @@ import type { Hone } from "../../client/hone.ts";
 import { counted } from "../components/numbers.ts";
 import { BulkActions } from "../components/tables/bulk-actions.tsx";
 import { When } from "../components/shown.tsx";
-import type { ListedPage } from "../components/paged-table.tsx";
+import { type ListedPage, offsetText } from "../components/paged-table.tsx";
 import { DataList } from "../components/tables/data-list.tsx";
 import type { DataColumn } from "../components/tables/data-table.tsx";
 import { useSelection } from "../components/tables/selection.tsx";
@@ -50,9 +50,10 @@ export function FeedbackTable({
       idOf={({ id }) => id}
       nameOf={({ id }) => `feedback ${id}`}
       selection={selection}
-      toolbar={(records) => (
+      toolbar={(records, tableOf) => (
         <BulkActions
           rows={records}
+          table={tableOf(records)}
           name="feedback"
           {...(may("judge") && {
             removal: {
@@ -92,8 +93,13 @@ export const feedbackColumns: readonly DataColumn<FeedbackRecord>[] = [
     sort: creatorOf,
     cell: creatorOf,
   },
-  { name: "about", class: "brief", cell: ({ vendor_ref: reference }) => <About reference={reference} /> },
-  { name: "record", cell: (record) => <RawRecord record={record} /> },
+  {
+    name: "about",
+    class: "brief",
+    value: ({ vendor_ref: reference }) => reference,
+    cell: ({ vendor_ref: reference }) => <About reference={reference} />,
+  },
+  { name: "record", value: ({ payload }) => payload, cell: (record) => <RawRecord record={record} /> },
 ];
 
 function creatorOf({ creator, vendor_user_id: owner }: FeedbackRecord): string | null {
@@ -137,5 +143,9 @@ export async function readFeedback(
     .first();
   // Safe cast: the query selects no fields, so the rows are whole records.
   const rows = page.data as readonly FeedbackRecord[];
-  return { rows, last: page.has_more ? page.last_id : null };
+  return {
+    rows,
+    last: page.has_more ? page.last_id : null,
+    before: offset === 0 ? null : offsetText(offset - limit),
+  };
 }

@@ -5,6 +5,7 @@ import { filledIn } from "../components/filters.ts";
 import { FilterField, FilterForm, FilterText } from "../components/filter-form.tsx";
 import { Icon } from "../components/icon.tsx";
 import { useOpenProject } from "../components/forms/open-project.ts";
+import { SavedViews } from "../components/menus/saved-views-menu.tsx";
 import { ProjectField, projectNamed } from "../components/forms/projects.tsx";
 import { saveFile } from "../components/save-file.ts";
 import { View } from "../components/shown.tsx";
@@ -32,12 +33,14 @@ export function FeedbackView({ hone }: { readonly hone: Hone }) {
       title="Feedback"
       lead="Judgements of people and programs about answers."
       actions={
-        project !== null &&
-        project !== "" && (
-          <ActionButton act={() => save(project)}>
-            <Icon of="download" /> CSV
-          </ActionButton>
-        )
+        <>
+          <SavedViews />
+          {project !== null && project !== "" && (
+            <ActionButton act={() => save(project)}>
+              <Icon of="download" /> CSV
+            </ActionButton>
+          )}
+        </>
       }
     >
       <Filters filters={filters} project={project ?? ""} projects={projects} />

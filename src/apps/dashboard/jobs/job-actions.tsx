@@ -11,10 +11,13 @@ import { may } from "../session.ts";
 export function JobActions({
   hone,
   jobs,
+  table,
   onDone,
 }: {
   readonly hone: Hone;
   readonly jobs: readonly TrainingJob[];
+  /** The jobs as the table shows them. */
+  readonly table: readonly object[];
   readonly onDone: () => void;
 }) {
   const running = jobs.filter(({ state }) => state === "queued" || state === "running");
@@ -28,7 +31,7 @@ export function JobActions({
   };
   const cancelled = counted(running.length, "job");
   return (
-    <BulkActions rows={jobs} name="jobs">
+    <BulkActions rows={jobs} table={table} name="jobs">
       <BulkLink to={addressOf("runs", [], { of: "jobs", ids: idsOf(jobs) })} isOff={jobs.length < 2}>
         <Icon of="compare" /> Compare
       </BulkLink>

@@ -84,9 +84,10 @@ function ChatList({ hone }: { readonly hone: Hone }) {
         idOf={({ reference }) => reference}
         nameOf={({ request_id: id }) => `conversation ${id}`}
         selection={selection}
-        toolbar={(rows) => (
+        toolbar={(rows, tableOf) => (
           <BulkActions
             rows={rows}
+            table={tableOf(rows)}
             name="conversations"
             load={() => wholeChats(hone, rows)}
             {...(may("train") && {

@@ -27,18 +27,24 @@ function isCount(value: unknown): value is number {
   return typeof value === "number" && Number.isFinite(value);
 }
 
-/** Returns the cost of a call over all its models; null if the server has no prices for them. */
-export function callCost({ summary }: Pick<WeaveCall, "summary">): string | null {
+/** Returns the cost of calls over all their models, such as `0.2 EUR`; null if the server has no prices for them. */
+export function callCost(...calls: readonly Pick<WeaveCall, "summary">[]): string | null {
+  return costText(costSum(calls.flatMap(callCosts)));
+}
+
+/** Returns the costs of a call, one for each model with a price. */
+export function callCosts({ summary }: Pick<WeaveCall, "summary">): readonly Cost[] {
   // Safe cast: the server wrote the costs, in this form.
   const { weave } = summary as { readonly weave?: { readonly costs?: Readonly<Record<string, ModelCost>> } };
-  return costText(
-    costSum(
-      Object.values(weave?.costs ?? {}).map((one) => ({
-        cost: one.prompt_tokens_total_cost + one.completion_tokens_total_cost,
-        currency: one.prompt_token_cost_unit,
-      })),
-    ),
-  );
+  return Object.values(weave?.costs ?? {}).map((one) => ({
+    cost: one.prompt_tokens_total_cost + one.completion_tokens_total_cost,
+    currency: one.prompt_token_cost_unit,
+  }));
+}
+
+interface Cost {
+  readonly cost: number;
+  readonly currency: string;
 }
 
 interface ModelCost {

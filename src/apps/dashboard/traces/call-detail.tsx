@@ -11,9 +11,14 @@ import { chatOf } from "./call-chat.ts";
 import { callCost, callTokens } from "./call-cost.ts";
 import { callName, durationMs } from "./call-tree.ts";
 
-export function CallState({ of: { exception, ended_at: end } }: { readonly of: WeaveCall }) {
-  if (exception !== null) return <State of="failed" />;
-  return <State of={end === null ? "running" : "succeeded"} says={end === null ? "running" : "ended"} />;
+export function CallState({ of: call }: { readonly of: WeaveCall }) {
+  const state = stateOf(call);
+  return <State of={state === "ended" ? "succeeded" : state} says={state} />;
+}
+
+export function stateOf({ exception, ended_at: end }: WeaveCall): "failed" | "running" | "ended" {
+  if (exception !== null) return "failed";
+  return end === null ? "running" : "ended";
 }
 
 /** Loads a call with its inputs and output, and shows it. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { callName, durationMs, timelineOf, treeRows, visibleRows } from "./call-tree.ts";
+import { callName, durationMs, timelineOf, topmost, treeRows, visibleRows } from "./call-tree.ts";
 
 const at = (ms: number): string => new Date(1_795_998_899_000 + ms).toISOString();
 const call = (id: string, parent_id: string | null, from: number, to: number | null) => ({
@@ -42,6 +42,20 @@ test("a collapsed call hides all calls below it, and no others", () => {
   assert.deepEqual(idsWith("b"), ["a", "b", "d", "e"]);
   assert.deepEqual(idsWith("a", "b"), ["a", "e"]);
   assert.deepEqual(idsWith("c"), ["a", "b", "c", "d", "e"]);
+});
+
+test("the topmost calls that meet a condition do not contain each other", () => {
+  const calls = [
+    call("a", null, 0, 100),
+    call("b1", "a", 1, 40),
+    call("b2", "b1", 2, 20),
+    call("b3", "a", 50, 60),
+  ];
+  const found = topmost(treeRows(calls), ({ id }) => id.startsWith("b"));
+  assert.deepEqual(
+    found.map(({ id }) => id),
+    ["b1", "b3"],
+  );
 });
 
 test("a call whose parent was not stored is shown as a root", () => {

@@ -62,6 +62,16 @@ export function visibleRows<Node extends Call>(
   return visible;
 }
 
+/** Returns the topmost calls that meet a condition: none of them is below another. */
+export function topmost<Node extends Call>(
+  rows: readonly TreeRow<Node>[],
+  meets: (call: Node) => boolean,
+): readonly Node[] {
+  const found = rows.filter(({ call }) => meets(call)).map(({ call }) => call);
+  const tops = visibleRows(rows, new Set(found.map(({ id }) => id)));
+  return tops.flatMap(({ call }) => (meets(call) ? [call] : []));
+}
+
 /** Returns the name of a call that is shown to users: without the digest of a published op. */
 export function callName({ display_name: name, op_name: op }: Call): string {
   if (name !== null && name !== "") return name;

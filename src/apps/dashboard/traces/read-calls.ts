@@ -6,7 +6,7 @@ import type { Hone } from "../../client/hone.ts";
 type CallsQuery = BodyOf<"POST /calls/stream_query">;
 
 /** Fields of a call that a tree or a table shows, without its output, which can be large. */
-export const outlineColumns = ["display_name", "parent_id", "started_at", "ended_at", "exception"];
+export const outlineColumns = ["display_name", "parent_id", "started_at", "ended_at", "exception", "summary"];
 
 export async function readCalls(
   hone: Hone,
@@ -20,4 +20,17 @@ export async function readCalls(
   const lines = (parts.join("") + decoder.decode()).split("\n").filter((line) => line !== "");
   // Safe cast: the API document describes the lines as calls, but has no type for answers of several lines.
   return lines.map((line) => JSON.parse(line) as WeaveCall);
+}
+
+/** Maximum number of calls in one request for their deletion. */
+const deletedMax = 1000;
+
+/** Deletes all calls of the traces with these ids. */
+export async function deleteTraces(hone: Hone, project: string, traceIds: readonly string[]): Promise<void> {
+  const query = { project_id: project, filter: { trace_ids: [...traceIds] }, columns: ["id"] };
+  const ids = (await readCalls(hone, query, new AbortController().signal)).map(({ id }) => id);
+  for (let start = 0; start < ids.length; start += deletedMax)
+    await hone.call("POST /calls/delete", {
+      body: { project_id: project, call_ids: ids.slice(start, start + deletedMax) },
+    });
 }

@@ -3,16 +3,18 @@ import { useState } from "preact/hooks";
 import type { WeaveCall } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { Icon } from "../components/icon.tsx";
-import { msText } from "../components/numbers.ts";
+import { counted, msText } from "../components/numbers.ts";
 import { Shown, View } from "../components/shown.tsx";
 import { addressOf, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
+import { callCost, callTokens } from "./call-cost.ts";
 import { CallDetail } from "./call-detail.tsx";
 import {
   callName,
   durationMs,
   type Timeline,
   timelineOf,
+  topmost,
   type TreeRow,
   treeRows,
   visibleRows,
@@ -32,7 +34,13 @@ export function TraceView({ hone, traceId }: { readonly hone: Hone; readonly tra
       readCalls(
         hone,
         // The details of the selected call are loaded separately, because inputs and outputs can be large.
-        { project_id: project, filter: { trace_ids: [traceId] }, limit: callsMax, columns: outlineColumns },
+        {
+          project_id: project,
+          filter: { trace_ids: [traceId] },
+          limit: callsMax,
+          columns: outlineColumns,
+          include_costs: true,
+        },
         signal,
       ),
     [hone, traceId, project],
@@ -70,6 +78,12 @@ function Trace({
   const rows = treeRows(calls);
   const selected = calls.find(({ id }) => id === asked) ?? rows[0]?.call;
   const timeline = timelineOf(calls);
+  // A client may add up the tokens of the calls below a call, so these would count twice.
+  const counting = topmost(rows, (call) => callTokens(call) !== null);
+  const tokens = counting
+    .flatMap((call) => callTokens(call) ?? [])
+    .reduce((sum, one) => sum + one.prompt + one.answer, 0);
+  const cost = callCost(...topmost(rows, (call) => callCost(call) !== null));
   const parents = rows.filter(({ insideCount }) => insideCount > 0);
   const toggle = (id: string): void =>
     setCollapsed(
@@ -80,6 +94,13 @@ function Trace({
   return (
     <div class="beside trace-beside">
       <div>
+        <p class="muted">
+          {[
+            counted(calls.length, "call"),
+            ...(tokens === 0 ? [] : [counted(tokens, "token")]),
+            ...(cost === null ? [] : [cost]),
+          ].join(", ")}
+        </p>
         {calls.length === callsMax && <p class="muted">Only the first {callsMax} calls are shown.</p>}
         <div class="trace">
           <div class="trace-head">

@@ -13,10 +13,13 @@ export function TrajectoryActions({
   hone,
   modelId,
   rows,
+  table,
 }: {
   readonly hone: Hone;
   readonly modelId: string;
   readonly rows: readonly TrajectoryOutline[];
+  /** The rows as the table shows them. */
+  readonly table: readonly object[];
 }) {
   const load = (): Promise<readonly StoredTrajectory[]> =>
     Promise.all(rows.map(({ id }) => hone.trajectories.get(modelId, id)));
@@ -30,7 +33,7 @@ export function TrajectoryActions({
     go(addressOf("jobs", [id]));
   };
   return (
-    <BulkActions rows={rows} name="trajectories" load={load}>
+    <BulkActions rows={rows} table={table} name="trajectories" load={load}>
       {may("train") && (
         <ActionButton
           isOff={rows.length === 0}

@@ -24,7 +24,9 @@ export function TrajectoryTable({
       idOf={({ id }) => id}
       nameOf={({ id }) => `trajectory ${id}`}
       selection={selection}
-      toolbar={(selected) => <TrajectoryActions hone={hone} modelId={modelId} rows={selected} />}
+      toolbar={(selected, tableOf) => (
+        <TrajectoryActions hone={hone} modelId={modelId} rows={selected} table={tableOf(selected)} />
+      )}
     />
   );
 }

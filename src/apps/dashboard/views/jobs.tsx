@@ -77,10 +77,11 @@ export function Jobs({ hone }: { readonly hone: Hone }) {
         idOf={({ id }) => id}
         nameOf={({ id }) => `job ${shortId(id)}`}
         selection={selection}
-        toolbar={(jobs) => (
+        toolbar={(jobs, tableOf) => (
           <JobActions
             hone={hone}
             jobs={jobs}
+            table={tableOf(jobs)}
             onDone={() => {
               selection.clear();
               loaded.reload();
@@ -111,6 +112,7 @@ function jobColumns(jobs: readonly TrainingJob[]): readonly DataColumn<TrainingJ
     },
     {
       name: "job",
+      value: ({ id }) => id,
       cell: ({ id }) => (
         <a href={addressOf("jobs", [id])} title={id} data-row>
           <code>{shortId(id)}</code>

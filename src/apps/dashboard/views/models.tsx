@@ -68,9 +68,10 @@ export function Models({ hone }: { readonly hone: Hone }) {
         idOf={({ id }) => id}
         nameOf={({ project, name }) => `${project}/${name}`}
         selection={selection}
-        toolbar={(models) => (
+        toolbar={(models, tableOf) => (
           <BulkActions
             rows={models}
+            table={tableOf(models)}
             name="models"
             {...(may("train") && {
               removal: {

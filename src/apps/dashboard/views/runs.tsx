@@ -41,11 +41,7 @@ export function Runs({ hone }: { readonly hone: Hone }) {
   const choose = (chosen: string): void => replaceQuery((changed) => changed.set("ids", chosen));
   const remove = (id: string): void => choose(withoutRun(asked, id));
   return (
-    <View
-      title="Runs"
-      path={[kind === "jobs" ? ["Jobs", addressOf("jobs")] : ["Models", addressOf("models")]]}
-      lead={`The curves and settings of several ${kind} in the same charts.`}
-    >
+    <View title="Runs" lead={`The curves and settings of several ${kind} in the same charts.`}>
       {places.size > runsMax && <p class="warning">Only the first {runsMax} runs are shown.</p>}
       <RunPicker
         hone={hone}

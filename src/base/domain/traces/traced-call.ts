@@ -49,7 +49,20 @@ export interface CallFilter {
   readonly traceIds: readonly string[] | null;
   readonly parentIds: readonly string[] | null;
   readonly rootsOnly: boolean;
+  /** Includes calls that started at this time or later, in the form of `CallStart.startedAt`. */
+  readonly startedFrom: string | null;
+  /** Includes calls that started before this time. */
+  readonly startedBefore: string | null;
+  readonly status: CallStatus | null;
+  /**
+   * Texts that the call must contain: each in its op, its inputs, its output or its error. They have no capital letters A
+   * to Z, which match small ones. Empty to match all calls.
+   */
+  readonly words: readonly string[];
 }
+
+export const callStatuses = ["running", "success", "error"] as const;
+export type CallStatus = (typeof callStatuses)[number];
 
 /** Selects a part of the list of calls, which is ordered by the calls' starts. */
 export interface CallSlice extends Slice {
@@ -67,6 +80,8 @@ export interface CallStore {
   /**
    * Returns calls ordered by their starts. Their number and bytes are limited. Calls whose start has not arrived are
    * left out.
+   *
+   * @throws ServiceError `too_slow` or `overloaded` for a filter by status or words, which has a time limit
    */
   list(projectId: string, filter: CallFilter, slice: CallSlice): Promise<readonly TracedCall[]>;
   count(projectId: string, filter: CallFilter): Promise<number>;

@@ -53,7 +53,17 @@ function sampleEnd(id: string, changes: Partial<CallEnd> = {}): CallEnd {
   };
 }
 
-const allCalls: CallFilter = { opNames: null, ids: null, traceIds: null, parentIds: null, rootsOnly: false };
+const allCalls: CallFilter = {
+  opNames: null,
+  ids: null,
+  traceIds: null,
+  parentIds: null,
+  rootsOnly: false,
+  startedFrom: null,
+  startedBefore: null,
+  status: null,
+  words: [],
+};
 const firstHundred = { limit: 100, offset: 0 };
 const firstCalls = { ...firstHundred, isDescending: false };
 
@@ -198,6 +208,44 @@ export function checkTraceStore(makeStorage: MakeStorage): void {
     assert.equal(await calls.delete(projectId, ["a", "a", "e", "none"]), 1);
     assert.equal(await calls.delete(projectId, []), 0);
     assert.equal(await listed({}), "bb ccc dddd");
+  });
+
+  test("filters calls by time, status and words", async (t) => {
+    const { calls } = (await (await makeStorage(t))()).traces;
+    const failed = { exception: "Out of STOCK", wb_run_step_end: null };
+    await calls.write([
+      { start: sampleStart("a"), end: null },
+      {
+        start: sampleStart("bb", { inputs: '{"q":"refund 100%"}' }),
+        end: sampleEnd("bb", { output: '"paid"' }),
+      },
+      { start: sampleStart("ccc"), end: sampleEnd("ccc", { ending: JSON.stringify(failed) }) },
+      {
+        start: sampleStart("dddd", { opName: "Track", inputs: '{"q":"Straße \\"x\\""}' }),
+        end: sampleEnd("dddd", { ending: '{"exception":null,"wb_run_step_end":3}' }),
+      },
+    ]);
+    const listed = async (filter: Partial<CallFilter>, slice: Partial<CallSlice> = {}) => {
+      const found = await calls.list(projectId, { ...allCalls, ...filter }, { ...firstCalls, ...slice });
+      if (Object.keys(slice).length === 0)
+        assert.equal(await calls.count(projectId, { ...allCalls, ...filter }), found.length);
+      return found.map(({ id }) => id).join(" ");
+    };
+    const { startedAt } = sampleStart("bb");
+    assert.equal(await listed({ startedFrom: startedAt }), "bb ccc dddd");
+    assert.equal(await listed({ startedBefore: startedAt }), "a");
+    assert.equal(await listed({ status: "running" }), "a");
+    assert.equal(await listed({ status: "error" }), "ccc");
+    assert.equal(await listed({ status: "success" }), "bb dddd");
+    assert.equal(await listed({ status: "success" }, { isDescending: true }), "dddd bb");
+    assert.equal(await listed({ status: "success" }, { after: sampleStart("bb") }), "dddd");
+    assert.equal(await listed({ words: ["refund", "paid"] }), "bb");
+    assert.equal(await listed({ words: ["100%"] }), "bb");
+    assert.equal(await listed({ words: ["10_%"] }), "");
+    assert.equal(await listed({ words: ["stock"], status: "error" }), "ccc");
+    assert.equal(await listed({ words: ["track"] }), "dddd");
+    assert.equal(await listed({ words: ["straße", '"x"'] }), "dddd");
+    assert.equal(await listed({ words: ["refund", "stock"] }), "");
   });
 
   test("removes everything of a project, and nothing of another", async (t) => {

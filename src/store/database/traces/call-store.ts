@@ -1,5 +1,5 @@
 // Stores traced calls, one row for each. The start and the end of a call may be written in any order.
-import { sql, type Kysely, type Selectable, type Transaction } from "kysely";
+import { type CompiledQuery, sql, type Kysely, type Selectable, type Transaction } from "kysely";
 import { fittingCount, pageBytesMax } from "../../../base/domain/page.ts";
 import type {
   CallEnd,
@@ -11,6 +11,8 @@ import type {
 } from "../../../base/domain/traces/traced-call.ts";
 import { sizeOf } from "../paging.ts";
 import { anyOf, chunkRows } from "../chunks.ts";
+import type { Connection } from "../dialect.ts";
+import { searchTurn } from "../feedback/answer-query.ts";
 import type { Schema } from "../schema.ts";
 import type { TracedCallTable } from "./trace-tables.ts";
 
@@ -18,8 +20,40 @@ import type { TracedCallTable } from "./trace-tables.ts";
 const rowsMax = 200;
 const contentColumns = ["about", "attributes", "inputs", "ending", "output", "summary"];
 
+/** Time limit in milliseconds of a search for a status or for words, which has no index. */
+const searchMs = 10_000;
+/** Columns that are searched for words. */
+const searchedColumns = ["op_name", "inputs", "output", "ending"];
+
 /** Creates the call store on a migrated database. */
-export function createCallStore(database: Kysely<Schema>): CallStore {
+export function createCallStore({
+  queries: database,
+  form,
+  searches,
+}: Pick<Connection, "queries" | "form" | "searches">): CallStore {
+  const matching = (
+    projectId: string,
+    filter: CallFilter,
+    after: CallSlice["after"],
+    isDescending: boolean,
+  ) => {
+    const calls = callsOf(database, projectId);
+    return searched(
+      filtered(after ? calls.where(isBehind(after, isDescending)) : calls, filter),
+      filter,
+      form,
+    );
+  };
+  /** Runs a query in the time of other queries, or with a time limit if its filter has no index. */
+  const run = async <Row>(
+    query: Runnable<Row>,
+    projectId: string,
+    filter: CallFilter,
+  ): Promise<readonly Row[]> => {
+    if (filter.status === null && filter.words.length === 0) return await query.execute();
+    const [entity = ""] = projectId.split("/");
+    return await searches.run(query.compile(), searchTurn({ entity, timeMs: searchMs }));
+  };
   return {
     write: (parts) =>
       database.transaction().execute(async (transaction) => {
@@ -29,25 +63,33 @@ export function createCallStore(database: Kysely<Schema>): CallStore {
     list: async (projectId, filter, { limit, offset, bytesMax = pageBytesMax, isDescending, after }) => {
       if (asksNothing(filter)) return [];
       const direction = isDescending ? "desc" : "asc";
-      const calls = callsOf(database, projectId);
-      const rows = filtered(after ? calls.where(isBehind(after, isDescending)) : calls, filter)
+      const rows = matching(projectId, filter, after, isDescending)
         .orderBy("started_at", direction)
         .orderBy("id", direction)
         .offset(offset);
-      const sizes = await rows.select(sizeOf(contentColumns).as("bytes")).limit(limit).execute();
+      const sizes = rows.select(["id", sizeOf(contentColumns).as("bytes")]).limit(limit);
+      const found = await run(sizes, projectId, filter);
       const fitting = fittingCount(
-        sizes.map(({ bytes }) => bytes),
+        found.map(({ bytes }) => bytes),
         bytesMax,
       );
       if (fitting === 0) return [];
-      return (await rows.selectAll().limit(fitting).execute()).map(callOf);
+      const ids = found.slice(0, fitting).map(({ id }) => id);
+      const whole = await callsOf(database, projectId)
+        .where("id", "in", ids)
+        .orderBy("started_at", direction)
+        .orderBy("id", direction)
+        .selectAll()
+        .execute();
+      return whole.map(callOf);
     },
     count: async (projectId, filter) => {
       if (asksNothing(filter)) return 0;
-      const { count } = await filtered(callsOf(database, projectId), filter)
-        .select(({ fn }) => fn.countAll<number>().as("count"))
-        .executeTakeFirstOrThrow();
-      return count;
+      const counts = matching(projectId, filter, null, false).select(({ fn }) =>
+        fn.countAll<number>().as("count"),
+      );
+      const [found] = await run(counts, projectId, filter);
+      return found?.count ?? 0;
     },
     delete: async (projectId, ids) => {
       if (ids.length === 0) return 0;
@@ -143,6 +185,11 @@ function callsOf(database: Kysely<Schema>, projectId: string) {
 
 type Calls = ReturnType<typeof callsOf>;
 
+interface Runnable<Row> {
+  readonly compile: () => CompiledQuery<Row>;
+  readonly execute: () => Promise<Row[]>;
+}
+
 function isBehind({ startedAt, id }: NonNullable<CallSlice["after"]>, isDescending: boolean) {
   const place = sql`(${startedAt}, ${id})`;
   return isDescending ? sql<boolean>`(started_at, id) < ${place}` : sql<boolean>`(started_at, id) > ${place}`;
@@ -156,7 +203,10 @@ function asksNothing({ opNames, ids, traceIds, parentIds }: CallFilter): boolean
   return [opNames, ids, traceIds, parentIds].some((values) => values?.length === 0);
 }
 
-function filtered(calls: Calls, { opNames, ids, traceIds, parentIds, rootsOnly }: CallFilter): Calls {
+function filtered(
+  calls: Calls,
+  { opNames, ids, traceIds, parentIds, rootsOnly, startedFrom, startedBefore }: CallFilter,
+): Calls {
   let found = calls;
   for (const [column, values] of [
     ["id", ids],
@@ -166,6 +216,8 @@ function filtered(calls: Calls, { opNames, ids, traceIds, parentIds, rootsOnly }
     if (values !== null) found = found.where(column, "in", values);
   }
   if (rootsOnly) found = found.where("parent_id", "is", null);
+  if (startedFrom !== null) found = found.where("started_at", ">=", startedFrom);
+  if (startedBefore !== null) found = found.where("started_at", "<", startedBefore);
   if (opNames === null) return found;
   const exact = opNames.filter((name) => !name.endsWith(anyVersion));
   const beginnings = opNames.filter((name) => name.endsWith(anyVersion)).map((name) => name.slice(0, -1));
@@ -178,6 +230,35 @@ function filtered(calls: Calls, { opNames, ids, traceIds, parentIds, rootsOnly }
 }
 
 const anyVersion = ":*";
+
+/** Adds the conditions on a status and on words, for which the database reads the rows themselves. */
+function searched(calls: Calls, { status, words }: CallFilter, form: Connection["form"]): Calls {
+  let found = calls;
+  if (status === "running") found = found.where("ended_at", "is", null);
+  else if (status !== null) {
+    const isSuccess = sql<boolean>`substr(ending, 1, ${withoutError.length}) = ${withoutError}`;
+    found = found
+      .where("ended_at", "is not", null)
+      .where(status === "success" ? isSuccess : sql<boolean>`not (${isSuccess})`);
+  }
+  for (const word of words) {
+    const part = sql<string>`${escaped(word)}`;
+    const places = searchedColumns.map(
+      (column) =>
+        sql<boolean>`${form.position(form.lower(sql<string>`coalesce(${sql.ref(column)}, '')`), part)} > 0`,
+    );
+    found = found.where(anyOf(places));
+  }
+  return found;
+}
+
+/** Beginning of the stored JSON `ending` of a call that did not fail. */
+const withoutError = '{"exception":null';
+
+/** Returns a word as it is written inside a JSON text. */
+function escaped(word: string): string {
+  return JSON.stringify(word).slice(1, -1);
+}
 
 function callOf(row: Selectable<TracedCallTable>): TracedCall {
   const { project_id: projectId, id, created_by: createdBy, ended_at: endedAt } = row;

@@ -1,6 +1,7 @@
 // Creates the stores for traces, and deletes all traces of a project.
 import { sql, type Kysely, type RawBuilder } from "kysely";
 import type { TraceStore } from "../../../base/domain/traces/trace-store.ts";
+import type { Connection } from "../dialect.ts";
 import type { Schema } from "../schema.ts";
 import { createCallStore } from "./call-store.ts";
 import { createTableStore, lockTables } from "./table-store.ts";
@@ -10,11 +11,12 @@ import { createTracedFileStore } from "./traced-file-store.ts";
 const rowsMax = 1000;
 
 /** Creates the trace stores on a migrated database. */
-export function createTraceStore(database: Kysely<Schema>): TraceStore {
+export function createTraceStore(connection: Pick<Connection, "queries" | "form" | "searches">): TraceStore {
+  const { queries: database } = connection;
   return {
     tables: createTableStore(database),
     files: createTracedFileStore(database),
-    calls: createCallStore(database),
+    calls: createCallStore(connection),
     deleteProject: async (projectId) => {
       await deleteCalls(database, projectId);
       await deleteObjects(database, projectId);

@@ -44,6 +44,8 @@ export interface DatasetSource {
   readonly tenant: string;
 }
 
+const noSearch = { startedFrom: null, startedBefore: null, status: null, words: [] };
+
 /** Maximum number and bytes of calls that are read at a time, so that parsing them does not delay other requests. */
 const pageCalls = 100;
 const pageBytes = 512 * 1024;
@@ -86,7 +88,7 @@ async function* selectedCalls(
   source: DatasetSource,
   { projectId, opNames, traceIds, startedFrom, startedBefore, score }: DatasetRequest,
 ): AsyncGenerator<ScoredChat | { readonly reason: string }, void> {
-  const filter = { opNames, traceIds, ids: null, parentIds: null, rootsOnly: false };
+  const filter = { opNames, traceIds, ids: null, parentIds: null, rootsOnly: false, ...noSearch };
   let after: CallSlice["after"] = startedFrom === null ? null : { startedAt: startedFrom, id: "" };
   for (;;) {
     const slice = { limit: pageCalls, offset: 0, bytesMax: pageBytes, isDescending: false, after };

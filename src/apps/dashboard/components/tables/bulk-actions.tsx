@@ -17,15 +17,18 @@ export interface Removal {
 
 export function BulkActions({
   rows,
+  table,
   name,
   load = () => Promise.resolve(rows),
   removal,
   children,
 }: {
   readonly rows: readonly object[];
+  /** The rows as the table shows them, for the CSV file. */
+  readonly table: readonly object[];
   /** Name of the saved files, without the ending. */
   readonly name: string;
-  /** Loads the objects to save; by default the rows themselves are saved. */
+  /** Loads the objects of the JSON Lines file; by default it contains the rows themselves. */
   readonly load?: () => Promise<readonly object[]>;
   /** Deletion of the rows; absent if the table has no such action. */
   readonly removal?: Removal;
@@ -33,7 +36,7 @@ export function BulkActions({
   readonly children?: ComponentChildren;
 }) {
   const save = async (ending: "jsonl" | "csv"): Promise<void> => {
-    const text = ending === "csv" ? toCsv(await load()) : toJsonLines(await load());
+    const text = ending === "csv" ? toCsv(table) : toJsonLines(await load());
     saveBlob(
       new Blob([text], { type: ending === "csv" ? "text/csv" : "application/jsonl" }),
       `${name}.${ending}`,

@@ -42,6 +42,7 @@ export function DataList<Row>({
           )}
           <Pager
             first={query.has("after") ? pageAt({}) : null}
+            previous={(page.before ?? null) === null ? null : pageAt({ after: page.before ?? "" })}
             next={page.last === null ? null : pageAt({ after: page.last })}
           />
         </>

@@ -4,6 +4,7 @@ import { Menu } from "../menus/menu.tsx";
 import { WideTable } from "../shown.tsx";
 import { place, replaceQuery } from "../../router.ts";
 import { differingTexts } from "./differing-texts.ts";
+import { savedRows } from "./rows-file.ts";
 import { SelectAll, SelectCell, type Selection } from "./selection.tsx";
 import {
   changedColumns,
@@ -32,6 +33,8 @@ export interface DataColumn<Row> {
   readonly isExtra?: boolean;
   /** Returns the value by which rows are sorted; absent if the column cannot be sorted. */
   readonly sort?: (row: Row) => number | string | null;
+  /** Returns the value in a saved table; by default the text, or else the value by which rows are sorted. */
+  readonly value?: (row: Row) => unknown;
 }
 
 /** Returns a column with texts of users, such as prompts. */
@@ -49,8 +52,15 @@ export interface DataTableProperties<Row> {
   readonly selection?: Selection<Row>;
   /** Returns the name of a row for screen readers. */
   readonly nameOf?: (row: Row) => string;
-  /** Returns the actions on the selected rows. */
-  readonly toolbar?: (selected: readonly Row[]) => ComponentChildren;
+  /**
+   * Returns the actions on the selected rows, which are in the order of the table.
+   *
+   * @param tableOf returns the values of rows in the shown columns, by the columns' names
+   */
+  readonly toolbar?: (
+    selected: readonly Row[],
+    tableOf: (rows: readonly Row[]) => readonly object[],
+  ) => ComponentChildren;
 }
 
 export function DataTable<Row>({
@@ -72,7 +82,10 @@ export function DataTable<Row>({
   return (
     <>
       <div class="table-tools">
-        {selection !== undefined && toolbar?.(selection.among(rows))}
+        {selection !== undefined &&
+          toolbar?.(orderedRows(selection.among(rows), columns, layout), (chosen) =>
+            savedRows(chosen, shown),
+          )}
         <ColumnMenu columns={columns} shown={shown} />
       </div>
       <WideTable label={label}>
@@ -140,7 +153,12 @@ function Heading<Row>({ column: { name, title, isNumber, sort } }: { readonly co
       {sort === undefined ? (
         name
       ) : (
-        <button type="button" class={direction === null ? "sort" : `sort ${direction}`} onClick={onClick}>
+        <button
+          type="button"
+          class={direction === null ? "sort" : `sort ${direction}`}
+          title="Sorts the rows of this page"
+          onClick={onClick}
+        >
           {name}
         </button>
       )}

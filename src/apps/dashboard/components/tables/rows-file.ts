@@ -2,6 +2,26 @@
 
 type Row = Readonly<Record<string, unknown>>;
 
+/** A column of a table. The first function of a row that it has, in this order, returns the value to save. */
+interface SavedColumn<Item> {
+  readonly name: string;
+  readonly value?: (item: Item) => unknown;
+  readonly text?: (item: Item) => string;
+  readonly sort?: (item: Item) => number | string | null;
+}
+
+/** Returns the values of rows by the names of the columns. Leaves out columns without values, such as those of buttons. */
+export function savedRows<Item>(
+  rows: readonly Item[],
+  columns: readonly SavedColumn<Item>[],
+): readonly object[] {
+  const valued = columns.flatMap(({ name, value, text, sort }) => {
+    const valueOf = value ?? text ?? sort;
+    return valueOf === undefined ? [] : [{ name, valueOf }];
+  });
+  return rows.map((row) => Object.fromEntries(valued.map(({ name, valueOf }) => [name, valueOf(row)])));
+}
+
 export function toJsonLines(rows: readonly object[]): string {
   return rows.map((row) => `${JSON.stringify(row)}\n`).join("");
 }
