@@ -51,12 +51,16 @@ test("a user uploads conversations, sees rows and tokens, and starts the job", i
   await page.getByRole("link", { name: "Train again with other settings" }).click();
   assert.equal(await page.getByLabel("Learning rate").inputValue(), "0.002");
   await page.getByLabel("Learning rate").fill("0.004");
+  await page.getByText("More settings").click();
+  await page.getByLabel("weight decay").fill("0.01");
+  await page.getByLabel("assistant turns").selectOption("last");
+  assert.deepEqual(await seriousFaults(page), []);
   await page.getByRole("button", { name: "Start the job" }).click();
   await page.getByRole("heading", { name: /^Job / }).waitFor();
   const [again] = await hone.jobs.list({ model_id: modelId }).all();
   assert.deepEqual(
     [again?.kind, again?.config?.learning_rate, again?.config?.epochs, again?.config_changed],
-    ["sft", 0.004, 2, ["epochs", "learning_rate"]],
+    ["sft", 0.004, 2, ["epochs", "weight_decay", "learning_rate", "assistant_turns"]],
   );
   await close();
 });
@@ -71,6 +75,8 @@ test("a user trains again on the data of a job with another learning rate", inBr
   await page.getByRole("link", { name: "Train again with other settings" }).click();
   assert.equal(await page.getByLabel("Learning rate").inputValue(), "0.001");
   await page.getByLabel("Learning rate").fill("0.0005");
+  await page.getByText("More settings").click();
+  await page.getByLabel("loss fn").waitFor();
   assert.deepEqual(await seriousFaults(page), []);
   assert.equal(await page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0);
   await page.getByRole("button", { name: "Start the job" }).click();

@@ -48,9 +48,14 @@ test("keeps the changed settings of the earlier job, except those that the form 
     preference_config: config,
     config_changed: changed,
   } as unknown as TrainingJob;
-  assert.deepEqual(newSettings(job, { learning_rate: 0.5 }), { loss: "kto", beta: 0.2, learning_rate: 0.5 });
+  assert.deepEqual(newSettings(job, { learning_rate: 0.5, epochs: null, beta: 0.3 }), {
+    loss: "kto",
+    beta: 0.3,
+    learning_rate: 0.5,
+    epochs: null,
+  });
   const listed = { ...job, kind: "sft", config: { learning_rate: [1, 2] }, config_changed: changed } as never;
-  assert.deepEqual(newSettings(listed, {}), { learning_rate: [1, 2] });
+  assert.deepEqual(newSettings(listed, { learning_rate: null }), { learning_rate: [1, 2] });
 });
 
 test("reads the learning rate that a warning suggests", () => {

@@ -2,7 +2,7 @@
 import type { BodyOf } from "../../client/calls/calls.ts";
 import type { TrainingJob } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
-import { offeredSettings, type SettingName } from "./settings.ts";
+import type { Settings } from "./settings.ts";
 
 type Line = Readonly<Record<string, unknown>>;
 type JobBody = BodyOf<"POST /v1/preview/training-jobs">;
@@ -23,18 +23,20 @@ export function settingsOf(job: TrainingJob): { readonly config: Line; readonly 
   return { config: { ...configOf(job) }, form };
 }
 
-/**
- * Returns the settings of the new job: those that were changed for the earlier job, with the form's changes. The form
- * decides the offered settings: if the user has emptied a field, the default applies.
- */
-export function newSettings(job: TrainingJob, changed: Readonly<Partial<Record<SettingName, number>>>): Line {
-  const { config, form } = settingsOf(job);
-  const offered = new Set<string>(offeredSettings.map(({ [form]: name }) => name));
-  // A setting that is not a number, such as a list of learning rates, does not fit into the form.
-  const before = Object.entries(config).filter(
-    ([name, value]) => job.config_changed.includes(name) && !(offered.has(name) && typeof value === "number"),
+/** Returns the settings that were changed for a job. */
+export function changedSettings(job: TrainingJob): Line {
+  const { config } = settingsOf(job);
+  return Object.fromEntries(Object.entries(config).filter(([name]) => job.config_changed.includes(name)));
+}
+
+/** Returns the settings of the new job: those that were changed for the earlier job, with the form's changes. */
+export function newSettings(job: TrainingJob, changed: Settings): Line {
+  const before = changedSettings(job);
+  // A list, such as of learning rates, does not fit into the form, whose field is then empty.
+  const now = Object.entries(changed).filter(
+    ([name, value]) => value !== null || !Array.isArray(before[name]),
   );
-  return { ...Object.fromEntries(before), ...changed };
+  return { ...before, ...Object.fromEntries(now) };
 }
 
 /** Returns the learning rate that a job's warnings suggest; null if they suggest none. */
@@ -47,11 +49,7 @@ export function suggestedRate({ warnings }: Pick<TrainingJob, "warnings">): stri
  *
  * @throws Error if the data of a reinforcement job is too large for the page
  */
-export async function trainAgain(
-  hone: Hone,
-  job: TrainingJob,
-  changed: Readonly<Partial<Record<SettingName, number>>>,
-): Promise<string> {
+export async function trainAgain(hone: Hone, job: TrainingJob, changed: Settings): Promise<string> {
   const { id, kind, model_id } = job;
   const config = newSettings(job, changed);
   const earlier = `hone-job://${id}`;

@@ -10,7 +10,8 @@ import { addressOf, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
 import { lastSpeed } from "./estimate.ts";
 import { JobEstimate } from "./job-estimate.tsx";
-import { JobForm, type Settings } from "./job-form.tsx";
+import { JobForm } from "./job-form.tsx";
+import type { Settings } from "./settings.ts";
 import { UnreadFeedback } from "./unread-feedback.tsx";
 
 /** Rule of the form if the user chooses no stored rule. */
@@ -42,6 +43,7 @@ function FeedbackForm({ hone, model }: { readonly hone: Hone; readonly model: Mo
   };
   return (
     <JobForm
+      hone={hone}
       kind="rl"
       isReady={(preview.value?.counts.groups ?? 0) > 0}
       create={create}

@@ -5,7 +5,7 @@ import { shortId } from "../components/short-id.ts";
 import { Shown } from "../components/shown.tsx";
 import { addressOf, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
-import { settingsOf, trainAgain } from "./again.ts";
+import { changedSettings, settingsOf, trainAgain } from "./again.ts";
 import { JobEstimate } from "./job-estimate.tsx";
 import { JobForm } from "./job-form.tsx";
 import { offeredSettings } from "./settings.ts";
@@ -26,7 +26,9 @@ function AgainForm({ hone, job }: { readonly hone: Hone; readonly job: TrainingJ
   const asked = place.value.query.get("learning_rate");
   return (
     <JobForm
+      hone={hone}
       kind={job.kind}
+      earlier={changedSettings(job)}
       values={asked === null ? values : { ...values, learning_rate: asked }}
       preview={(chosen) =>
         job.counts !== null && (

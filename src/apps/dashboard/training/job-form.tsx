@@ -2,25 +2,37 @@
 // the job and opens its view.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import type { Hone } from "../../client/hone.ts";
 import { Failure } from "../components/forms/failure.tsx";
 import { useAction } from "../components/forms/use-action.ts";
 import { addressOf, go } from "../router.ts";
+import { MoreSettings } from "./more-settings.tsx";
 import { SettingsFields } from "./settings-fields.tsx";
-import { type Chosen, chosenIn, type JobKind, settingsIn, type SettingName } from "./settings.ts";
-
-export type Settings = Readonly<Partial<Record<SettingName, number>>>;
+import {
+  type Chosen,
+  chosenIn,
+  type JobKind,
+  type Settings,
+  settingsIn,
+  type SettingName,
+} from "./settings.ts";
 
 export function JobForm({
+  hone,
   kind,
   values = {},
+  earlier = {},
   isReady = true,
   create,
   preview,
   children,
 }: {
+  readonly hone: Hone;
   readonly kind: JobKind;
   /** Settings that the form shows when it opens. */
   readonly values?: Readonly<Partial<Record<SettingName, string>>>;
+  /** Further settings of an earlier job. */
+  readonly earlier?: Readonly<Record<string, unknown>>;
   readonly isReady?: boolean;
   /** Creates the job with the form's settings, and returns its id. */
   readonly create: (settings: Settings) => Promise<string>;
@@ -44,6 +56,7 @@ export function JobForm({
     >
       {children}
       <SettingsFields kind={kind} values={values} />
+      <MoreSettings key={kind} hone={hone} kind={kind} values={earlier} />
       <Failure of={failure} />
       <button type="submit" disabled={isBusy || !isReady}>
         {isBusy ? "Creating the job …" : "Start the job"}

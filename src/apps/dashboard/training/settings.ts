@@ -29,10 +29,10 @@ export const defaults: { readonly [Kind in JobKind]: Chosen } = {
 /** Returns the settings in effect for the settings of a form, whose empty fields stand for the defaults. */
 export function chosenIn(
   kind: JobKind,
-  settings: Readonly<Partial<Record<SettingName, number | string>>>,
+  settings: Readonly<Partial<Record<SettingName, number | string | null>>>,
 ): Chosen {
   const usual = defaults[kind];
-  const chosen = (given: number | string | undefined, otherwise: number): number =>
+  const chosen = (given: number | string | null | undefined, otherwise: number): number =>
     Number(given) > 0 ? Number(given) : otherwise;
   return {
     learningRate: chosen(settings.learning_rate, usual.learningRate),
@@ -63,13 +63,26 @@ export function inWords(warning: string): string {
   return warning.replaceAll(/\b(learning|batch)_(rate|size)\b/g, "$1 $2");
 }
 
-/** Returns the settings of a form whose fields are not empty. */
-export function settingsIn(data: FormData): Readonly<Partial<Record<SettingName, number>>> {
-  const names = new Set<SettingName>(offeredSettings.flatMap(({ file, rl }) => [file, rl]));
+/** Beginning of the names of fields for other settings, whose texts are JSON. */
+export const morePrefix = "more:";
+
+/** Settings in a form; null stands for the default. */
+export type Settings = Readonly<Partial<Record<SettingName, number | null>> & Record<string, unknown>>;
+
+/** Returns the settings of the fields of a form. */
+export function settingsIn(data: FormData): Settings {
+  const names = new Set<string>(offeredSettings.flatMap(({ file, rl }) => [file, rl]));
   return Object.fromEntries(
-    [...names].flatMap((name) => {
-      const text = data.get(name);
-      return typeof text === "string" && text.trim() !== "" ? [[name, Number(text)]] : [];
+    [...data].flatMap(([field, entry]) => {
+      const name = field.startsWith(morePrefix) ? field.slice(morePrefix.length) : field;
+      if (typeof entry !== "string" || (name === field && !names.has(name))) return [];
+      return [[name, entry.trim() === "" ? null : valueOf(entry)]];
     }),
   );
+}
+
+/** Returns the value of a field's text. A number can have forms that JSON does not have, such as `.5`. */
+function valueOf(text: string): unknown {
+  const number = Number(text);
+  return Number.isNaN(number) ? JSON.parse(text) : number;
 }

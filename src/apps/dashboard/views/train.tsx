@@ -13,7 +13,8 @@ import { estimate } from "../training/estimate.ts";
 import { JobEstimate } from "../training/job-estimate.tsx";
 import type { Chosen } from "../training/settings.ts";
 import { RowPreview } from "../training/row-preview.tsx";
-import { JobForm, type Settings } from "../training/job-form.tsx";
+import { JobForm } from "../training/job-form.tsx";
+import type { Settings } from "../training/settings.ts";
 import { type FileKind, fileKinds, readRows, type TrainingRows } from "../training/training-rows.ts";
 import { addressOf, place, replaceQuery } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
@@ -114,6 +115,7 @@ function FromFile({ hone, modelId }: { readonly hone: Hone; readonly modelId: st
   const rows = read.value?.rows ?? [];
   return (
     <JobForm
+      hone={hone}
       kind={kind}
       isReady={rows.length > 0 && read.value?.faults.length === 0}
       create={create}
