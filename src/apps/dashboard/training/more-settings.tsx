@@ -50,7 +50,7 @@ function MoreField({ setting, value }: { readonly setting: ApiSetting; readonly 
   const isDefault = usual === "" ? "default" : `${usual} (default)`;
   return (
     <label>
-      {name.replaceAll("_", " ")}
+      {name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ")}
       {input.kind === "number" ? (
         <input
           {...properties}
