@@ -1,6 +1,6 @@
 // Renders the annotator's screen as lines that fit the terminal: the conversation, the question and the keys. Pure.
 import { answerKeys, sessionKeys, formatAnswer } from "../../client/annotating/answer-keys.ts";
-import type { HeldItem, SessionState } from "../../client/annotating/annotation-session.ts";
+import { type HeldItem, progressOf, type SessionState } from "../../client/annotating/annotation-session.ts";
 import { printable, wrapped } from "../chat/display-width.ts";
 import { drawBar } from "../demo/draw-curve.ts";
 import type { TerminalSize } from "../watch/job-view.ts";
@@ -35,14 +35,10 @@ export function renderAnnotation(view: AnnotateView, { columns, rows }: Terminal
   return [...head, rule, ...shown, below, ...foot].slice(0, rows - 1);
 }
 
-function headOf(
-  { queue, annotator, answeredCount, skippedCount, remaining }: SessionState,
-  width: number,
-): string {
-  const done = answeredCount + skippedCount;
-  const total = done + remaining.open;
-  const skipped = skippedCount === 0 ? "" : `, ${skippedCount} skipped`;
-  const counted = ` ${done} of ${total}${skipped}  ${printable(queue.name)}  ${printable(annotator)}`;
+function headOf(state: SessionState, width: number): string {
+  const { done, skipped, total } = progressOf(state);
+  const skips = skipped === 0 ? "" : `, ${skipped} skipped`;
+  const counted = ` ${done} of ${total}${skips}  ${printable(state.queue.name)}  ${printable(state.annotator)}`;
   const bar = Math.max(8, Math.min(30, width - counted.length - 2));
   return `▕${drawBar(total === 0 ? 1 : done / total, bar)}▏${counted}`;
 }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answerKeys, typedAnswer } from "../../client/annotating/answer-keys.ts";
-import { AnnotationSession } from "../../client/annotating/annotation-session.ts";
+import { AnnotationSession, progressOf } from "../../client/annotating/annotation-session.ts";
 import type { AskedQuestion } from "../../client/api.ts";
 import { Hone } from "../../client/hone.ts";
 import { fetchFrom } from "../../client/testing/fake-fetch.ts";
@@ -113,13 +113,16 @@ async function annotating(queue: object, pressed: string, callCount = 3, annotat
   };
   await runAnnotation({ session, keys: press(), clock: server.clock, show: (view) => void seen.push(view) });
   const stats = (await hone.queues.stats({ project_id: project, queue_ids: [name.queue_id] }))[0];
+  const next = await AnnotationSession.begin(hone.queues, name, { annotator });
+  const progress = progressOf(next.state);
+  await next.leave();
   const feedback = (await hone.feedback.query({ project_id: project }).all()).map((row) => [
     String(row["weave_ref"]).at(-1),
     row["feedback_type"],
     (row["payload"] as { readonly value: unknown }).value,
   ]);
   await server.close();
-  return { session, seen, stats, feedback };
+  return { session, seen, stats, feedback, progress };
 }
 
 const three = [
@@ -129,7 +132,10 @@ const three = [
 ];
 
 test("accepts one key per answer, typed answers ended by enter, and a key that leaves an optional question unanswered", async () => {
-  const { session, stats, feedback } = await annotating({ questions: three }, "1n\rToo x\u007flong\r2Y-sq");
+  const { session, stats, feedback, progress } = await annotating(
+    { questions: three },
+    "1n\rToo x\u007flong\r2Y-sq",
+  );
   assert.deepEqual(feedback, [
     ["1", "annotation.tone", "kind"],
     ["1", "annotation.right", false],
@@ -139,6 +145,8 @@ test("accepts one key per answer, typed answers ended by enter, and a key that l
   ]);
   assert.deepEqual([session.state.answeredCount, session.state.skippedCount], [2, 1]);
   assert.deepEqual(stats?.annotators, [{ annotator: "ann", completed: 2, skipped: 1, in_progress: 0 }]);
+  // The next session counts what the annotator did in this one.
+  assert.deepEqual(progress, { done: 3, skipped: 1, total: 3 });
 });
 
 test("undoes the previous answer, then reopens the previous item", async () => {

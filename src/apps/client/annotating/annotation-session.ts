@@ -21,8 +21,11 @@ export interface SessionState {
   readonly question: AskedQuestion | null;
   /** Index of the question, from 0. */
   readonly questionIndex: number;
+  /** Items that the annotator finished in this session. */
   readonly answeredCount: number;
   readonly skippedCount: number;
+  /** Items that the annotator had finished before this session. */
+  readonly earlier: { readonly completed: number; readonly skipped: number };
   readonly remaining: { readonly open: number; readonly held: number };
   readonly canUndo: boolean;
 }
@@ -71,10 +74,12 @@ export class AnnotationSession {
       annotator: options.annotator ?? "",
       answeredCount: 0,
       skippedCount: 0,
+      earlier: { completed: 0, skipped: 0 },
       remaining: { open: 0, held: 0 },
       canUndo: false,
     });
     await session.#next();
+    await session.#countEarlier();
     return session;
   }
 
@@ -177,6 +182,13 @@ export class AnnotationSession {
     return annotator === undefined ? {} : { annotator };
   }
 
+  async #countEarlier(): Promise<void> {
+    const { project_id, queue_id } = this.#name;
+    const [stats] = await this.#queues.stats({ project_id, queue_ids: [queue_id] });
+    const own = stats?.annotators.find(({ annotator }) => annotator === this.#state.annotator);
+    if (own !== undefined) this.#state = { ...this.#state, earlier: own };
+  }
+
   async #next(): Promise<void> {
     this.#show(await this.#queues.claim(this.#name, this.#said));
   }
@@ -220,4 +232,11 @@ function saidOf({ annotator, holdSeconds }: SessionOptions) {
     ...(annotator === undefined ? {} : { annotator }),
     ...(holdSeconds === undefined ? {} : { hold_seconds: holdSeconds }),
   };
+}
+
+/** Returns how many items an annotator has finished in all sessions, and how many there are for the annotator. */
+export function progressOf({ answeredCount, skippedCount, earlier, remaining }: SessionState) {
+  const skipped = skippedCount + earlier.skipped;
+  const done = answeredCount + earlier.completed + skipped;
+  return { done, skipped, total: done + remaining.open };
 }

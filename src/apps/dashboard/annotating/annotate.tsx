@@ -2,7 +2,11 @@
 // that answer them.
 import { useRef } from "preact/hooks";
 import { type AnswerKey, answerKeys, sessionKeys, typedAnswer } from "../../client/annotating/answer-keys.ts";
-import type { AnnotationSession, SessionState } from "../../client/annotating/annotation-session.ts";
+import {
+  type AnnotationSession,
+  progressOf,
+  type SessionState,
+} from "../../client/annotating/annotation-session.ts";
 import type { AskedQuestion } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { Failure } from "../components/forms/failure.tsx";
@@ -65,31 +69,22 @@ function Session({
   readonly state: SessionState;
   readonly run: Run;
 }) {
-  const { held, question, queue, annotator, answeredCount, skippedCount, remaining } = state;
-  const done = answeredCount + skippedCount;
-  const total = done + remaining.open;
+  const { held, question, queue, annotator, remaining } = state;
+  const { done, skipped, total } = progressOf(state);
   const undo = (
     <button type="button" disabled={!state.canUndo} onClick={() => run((session) => session.undo())}>
       Undo <kbd>{sessionKeys.undo}</kbd>
     </button>
   );
   if (held === null && total === 0)
-    return (
-      <NoItem
-        hone={hone}
-        queue={queue}
-        annotator={annotator}
-        onAdded={() => run((session) => session.look())}
-      />
-    );
+    return <NoItem hone={hone} queue={queue} onAdded={() => run((session) => session.look())} />;
   return (
     <>
       {queue.description !== "" && <p>{queue.description}</p>}
       <p role="status">
         <progress value={done} max={total} aria-label="Items done" /> {done.toLocaleString("en")} of{" "}
         {counted(total, "item")} done
-        {skippedCount > 0 && `, ${skippedCount} skipped`}{" "}
-        <span class="muted">– you answer as {annotator}</span>
+        {skipped > 0 && `, ${skipped} skipped`} <span class="muted">– you answer as {annotator}</span>
       </p>
       {held === null ? (
         <>

@@ -1,8 +1,7 @@
 // A queue without an item for the annotator. It has no items yet, and a form adds the first. Or the annotator has done
 // all, and links lead to the items and to the form of a rule that trains on the answers.
-import type { AnnotationQueue, AnnotationQueueStats } from "../../client/api.ts";
+import type { AnnotationQueue } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
-import { counted } from "../components/numbers.ts";
 import { Shown } from "../components/shown.tsx";
 import { addressOf, place } from "../router.ts";
 import { newRuleAddress } from "../rules/rule-link.ts";
@@ -18,12 +17,10 @@ import { AddAnswers } from "./add-answers.tsx";
 export function NoItem({
   hone,
   queue,
-  annotator,
   onAdded,
 }: {
   readonly hone: Hone;
   readonly queue: AnnotationQueue;
-  readonly annotator: string;
   readonly onAdded: () => void;
 }) {
   const { id, project_id } = queue;
@@ -45,10 +42,6 @@ export function NoItem({
           </>
         ) : (
           <>
-            <p role="status">
-              {doneText(stats?.annotators.find((one) => one.annotator === annotator))}{" "}
-              <span class="muted">– you answer as {annotator}</span>
-            </p>
             <p>No items left.</p>
             <Finished queue={queue} />
           </>
@@ -56,12 +49,6 @@ export function NoItem({
       }
     </Shown>
   );
-}
-
-/** Says how many items an annotator has done in all sessions. */
-function doneText(own: AnnotationQueueStats["annotators"][number] | undefined): string {
-  const [completed, skipped] = [own?.completed ?? 0, own?.skipped ?? 0];
-  return `${counted(completed + skipped, "item")} done${skipped > 0 ? `, ${skipped} skipped` : ""}`;
 }
 
 export function Finished({ queue: { id, project_id: project, asked } }: { readonly queue: AnnotationQueue }) {
