@@ -17,7 +17,7 @@ interface NumberInput {
   readonly isWhole: boolean;
 }
 
-/** Where the document describes the settings of each kind of job. */
+/** Path and field of the document that describe the settings of each kind of job. */
 const placeOf: { readonly [Kind in JobKind]: readonly [path: string, field: string] } = {
   rl: ["/v1/preview/training-jobs", "experimental_config"],
   sft: ["/v1/preview/sft-training-jobs", "config"],
@@ -71,9 +71,14 @@ export function apiSettings(
       .map(inputOf)
       .find((one) => one !== null);
     if (input === undefined || offered.has(name) || description.startsWith("Alias of")) return [];
-    const usual = schema["x-default"] ?? (schema.default === undefined ? "" : String(schema.default));
+    const usual = schema["x-default"] ?? textOf(schema.default);
     return [{ name, description, input, usual }];
   });
+}
+
+/** Returns the text of a default; empty if there is none. */
+function textOf(value: unknown): string {
+  return value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value);
 }
 
 /** Returns the alternatives of a schema. */
