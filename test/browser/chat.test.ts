@@ -53,7 +53,7 @@ test(
       [
         { reasoning: "Hm." },
         { content: "**Oslo**, <img src=x onerror=alert(1)>" },
-        { content: "\n\n* north" },
+        { content: "\n\n* north\n* [x] cold\n\n```\n59.9\n```\n" },
       ],
       [{ content: "Yes." }],
       [{ content: "Rome." }],
@@ -67,6 +67,8 @@ test(
     await answer.locator("strong", { hasText: "Oslo" }).waitFor();
     await answer.locator("li", { hasText: "north" }).waitFor();
     await answer.getByText("<img src=x onerror=alert(1)>").waitFor();
+    await answer.locator("li", { hasText: "☑ cold" }).waitFor();
+    await answer.getByRole("button", { name: "Copy" }).first().waitFor();
     assert.equal(await answer.locator("img").count(), 0);
     await answer.getByText("Thoughts").click();
     await answer.getByText("Hm.").waitFor();
@@ -82,11 +84,9 @@ test(
       { stop: ["END"], topP: 0.5, temperature: 1, most: 512 },
     );
     await page.getByRole("article", { name: "Round 1" }).getByRole("button", { name: "Edit" }).click();
-    await page
-      .getByRole("article", { name: "Round 1" })
-      .getByRole("textbox", { name: "Question" })
-      .fill("Where is Rome?");
-    await page.getByRole("button", { name: "Ask again from here" }).click();
+    const edited = page.getByRole("article", { name: "Round 1" }).getByRole("textbox", { name: "Question" });
+    await edited.fill("Where is Rome?");
+    await edited.press("Enter");
     await page.getByText("Rome.", { exact: true }).waitFor();
     assert.equal(await page.getByText("Yes.").count(), 0);
     assert.deepEqual(
@@ -100,6 +100,7 @@ test(
     await page.reload();
     await page.getByText("Rome.", { exact: true }).waitFor();
     await page.getByText("Where is Rome?").waitFor();
+    await page.getByText("Feedback on this answer").waitFor();
     await page.getByText("System prompt, sampling and tools").click();
     assert.equal(await page.getByLabel("System prompt").inputValue(), "You know places.");
     await close();
@@ -139,11 +140,19 @@ test("a user gives the results of called tools, and copies the request as code",
     },
     { role: "tool", tool_call_id: "c1", content: "59.9, 10.7" },
   ]);
+  const copied = async (): Promise<string> => {
+    await page.getByRole("button", { name: "Copy as Python" }).click();
+    await page.getByText("Copied").waitFor();
+    return String(await page.evaluate("navigator.clipboard.readText()"));
+  };
+  // Without a question, the code repeats the last answer, with the same seed.
+  const repeated = await copied();
+  assert.match(repeated, /"59\.9, 10\.7"/);
+  assert.ok(repeated.includes(`seed=${String(asked[1]?.["seed"])}`));
+  assert.doesNotMatch(repeated, /In the north/);
+  await page.getByText("Copied").waitFor({ state: "detached" });
   await questionOf(page).fill("And Rome?");
-  await page.getByRole("button", { name: "Copy as Python" }).click();
-  await page.getByText("Copied").waitFor();
-  const code = await page.evaluate("navigator.clipboard.readText()");
-  assert.match(String(code), /client\.chat\.completions\.create\([^]*"And Rome\?"/);
+  assert.match(await copied(), /client\.chat\.completions\.create\([^]*"And Rome\?"/);
   assert.equal(await page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0);
   await close();
 });

@@ -25,6 +25,7 @@ test("a reader compares two versions prompt by prompt, and pins the better one",
               { finish_reason: "stop", message: { role: "assistant", content: answer } },
             ],
             reward,
+            metrics: { right: reward === 1 },
             final_policy_version: version,
           },
         ],
@@ -56,6 +57,12 @@ test("a reader compares two versions prompt by prompt, and pins the better one",
     ["Where is Rome?", "1 n = 1", "0.25 n = 1", "−0.75"],
     ["Who are you?", "0.5 n = 1", "0.5 n = 1", "0"],
   ]);
+  await page.getByRole("combobox", { name: "Measure" }).selectOption("right");
+  await page.getByText("right of version 1 is higher on 1 prompt, lower on 1, and equal on 1.").waitFor();
+  const saved = page.waitForEvent("download");
+  await page.getByRole("button", { name: "CSV" }).click();
+  assert.equal((await saved).suggestedFilename(), "evaluation-val-right.csv");
+  await page.getByRole("combobox", { name: "Measure" }).selectOption("reward");
   await page.getByRole("combobox", { name: "Order" }).selectOption("loss");
   assert.equal((await textsOf())[1]?.[0], "Where is Rome?");
   await rows.filter({ hasText: "Oslo" }).getByRole("button", { name: "1, answers of version 1" }).click();

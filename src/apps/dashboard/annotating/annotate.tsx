@@ -80,7 +80,7 @@ function Session({
     return <NoItem hone={hone} queue={queue} onAdded={() => run((session) => session.look())} />;
   return (
     <>
-      {queue.description !== "" && <p>{queue.description}</p>}
+      {queue.description !== "" && <p class="said">{queue.description}</p>}
       <p role="status">
         <progress value={done} max={total} aria-label="Items done" /> {done.toLocaleString("en")} of{" "}
         {counted(total, "item")} done

@@ -8,6 +8,11 @@ export interface ChatSettings {
   /** Texts of the number fields; an empty text leaves the choice to the model's defaults. */
   readonly temperature: string;
   readonly topP: string;
+  readonly topK: string;
+  readonly minP: string;
+  readonly presencePenalty: string;
+  readonly frequencyPenalty: string;
+  readonly repetitionPenalty: string;
   readonly maxTokens: string;
   readonly seed: string;
   /** Stop strings, one per line. */
@@ -28,6 +33,11 @@ const texts = {
   system: ["system", ""],
   temperature: ["temperature", "1"],
   topP: ["top_p", ""],
+  topK: ["top_k", ""],
+  minP: ["min_p", ""],
+  presencePenalty: ["presence_penalty", ""],
+  frequencyPenalty: ["frequency_penalty", ""],
+  repetitionPenalty: ["repetition_penalty", ""],
   maxTokens: ["max_tokens", "512"],
   seed: ["seed", ""],
   stop: ["stop", ""],

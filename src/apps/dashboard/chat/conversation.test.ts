@@ -3,6 +3,7 @@ import { test } from "node:test";
 import {
   decoded,
   encoded,
+  messagesBefore,
   messagesOf,
   type Reply,
   type Round,
@@ -17,6 +18,7 @@ const replied = (text: string, more: Partial<Reply> = {}): Reply => ({
   answer: { ...noAnswer, text },
   failure: null,
   results: {},
+  seed: null,
   ...more,
 });
 const calling = replied("", { answer: { ...noAnswer, toolCalls: [call] }, results: { c1: "59.9" } });
@@ -44,6 +46,13 @@ test("each model's request has its own answers, with tool calls and their result
   );
 });
 
+test("the request of the newest answer ends before this answer", () => {
+  const rolesOf = (all: readonly Round[]) => messagesBefore(all, 0, "").map(({ role }) => role);
+  assert.deepEqual(rolesOf(rounds.slice(0, 1)), ["user", "assistant", "tool"]);
+  assert.deepEqual(rolesOf([{ question: "Where?", columns: [[replied("Here.")]] }]), ["user"]);
+  assert.deepEqual(rolesOf([]), []);
+});
+
 test("changes only the newest reply of one model in a round", () => {
   const changed = withReply(rounds, { round: 0, column: 0 }, replied("In Oslo."));
   const textsOf = (all: readonly Round[]) =>
@@ -58,6 +67,10 @@ test("reads back a conversation from the address, and ignores an unreadable one"
   const [first] = rounds;
   assert.ok(first);
   assert.deepEqual(decoded(encoded([first])), [first]);
+  const named = replied("Here.", { answer: { ...noAnswer, id: "chatcmpl-1", text: "Here." }, seed: "7" });
+  assert.deepEqual(decoded(encoded([{ question: "Where?", columns: [[named]] }])), [
+    { question: "Where?", columns: [[named]] },
+  ]);
   assert.equal(encoded([{ ...first, question: "?".repeat(20_000) }]), null);
   assert.deepEqual([decoded(null), decoded("[{"), decoded("[1]")], [[], [], []]);
 });

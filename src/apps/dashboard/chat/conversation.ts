@@ -9,6 +9,8 @@ export interface Reply {
   readonly failure: string | null;
   /** Results of the tools that the answer calls, by the call's id. */
   readonly results: Readonly<Record<string, string>>;
+  /** Seed of the request; null if unknown. */
+  readonly seed: string | null;
 }
 
 export interface Round {
@@ -31,7 +33,13 @@ export type Message =
     }
   | { readonly role: "tool"; readonly tool_call_id: string; readonly content: string };
 
-export const runningReply: Reply = { kind: "running", answer: noAnswer, failure: null, results: {} };
+export const runningReply: Reply = {
+  kind: "running",
+  answer: noAnswer,
+  failure: null,
+  results: {},
+  seed: null,
+};
 
 /** Returns the messages of a model's conversation, with its answers so far. */
 export function messagesOf(rounds: readonly Round[], column: number, system: string): readonly Message[] {
@@ -44,6 +52,16 @@ export function messagesOf(rounds: readonly Round[], column: number, system: str
       .flatMap(messagesOfReply),
   ]);
   return [...start, ...said];
+}
+
+/** Returns the messages of the request that a model's newest answer answers. */
+export function messagesBefore(rounds: readonly Round[], column: number, system: string): readonly Message[] {
+  const asked = rounds.map((round, index) =>
+    index < rounds.length - 1
+      ? round
+      : { ...round, columns: round.columns.map((replies) => replies.slice(0, -1)) },
+  );
+  return messagesOf(asked, column, system);
 }
 
 function messagesOfReply({ answer: { text, toolCalls }, results }: Reply): readonly Message[] {
@@ -81,8 +99,10 @@ export function encoded(rounds: readonly Round[]): string | null {
   const short = rounds.map(({ question, columns }) => ({
     q: question,
     c: columns.map((replies) =>
-      replies.map(({ answer: { text, thoughts, toolCalls }, results }) => ({
+      replies.map(({ answer: { id, text, thoughts, toolCalls }, results, seed }) => ({
         a: text,
+        ...(id !== null && { i: id }),
+        ...(seed !== null && { s: seed }),
         ...(thoughts !== "" && { t: thoughts }),
         ...(toolCalls.length > 0 && { f: toolCalls, r: results }),
       })),
@@ -94,6 +114,8 @@ export function encoded(rounds: readonly Round[]): string | null {
 
 interface ShortReply {
   readonly a: string;
+  readonly i?: string | null;
+  readonly s?: string | null;
   readonly t?: string;
   readonly f?: readonly CalledTool[];
   readonly r?: Readonly<Record<string, string>>;
@@ -114,7 +136,7 @@ export function decoded(text: string | null): readonly Round[] {
   }
 }
 
-function replyOf({ a, t = "", f = [], r = {} }: ShortReply): Reply {
-  const answer = { ...noAnswer, text: a, thoughts: t, toolCalls: f };
-  return { kind: "ended", answer, failure: null, results: r };
+function replyOf({ a, i = null, s = null, t = "", f = [], r = {} }: ShortReply): Reply {
+  const answer = { ...noAnswer, id: i, text: a, thoughts: t, toolCalls: f };
+  return { kind: "ended", answer, failure: null, results: r, seed: s };
 }

@@ -19,6 +19,11 @@ export function CopyRequest({
     // Asking shows why the settings are invalid.
     return null;
   }
+  return <CopyCode body={body} />;
+}
+
+/** Buttons that copy a request as code, one per language. */
+export function CopyCode({ body }: { readonly body: object }) {
   return (
     <>
       {codeLanguages.map((language) => (

@@ -1,18 +1,22 @@
 // An answer of a model: thoughts, text or tokens, called tools, speed, and buttons to copy it or to ask again.
+import type { Hone } from "../../client/hone.ts";
 import { TokenText } from "../trajectories/token-text.tsx";
 import { CopyButton } from "./copy-button.tsx";
 import { CodeText } from "../components/errors/code-text.tsx";
 import type { Reply } from "./conversation.ts";
 import { Markdown } from "./markdown.tsx";
+import { RecordedTokens } from "./recorded-tokens.tsx";
 import type { AnswerState } from "./stream-answer.ts";
 
 export function ReplyView({
+  hone,
   reply: { kind, answer, failure, results },
   model,
   showsTokens,
   onRegenerate,
   onResults,
 }: {
+  readonly hone: Hone;
   readonly reply: Reply;
   readonly model: string;
   readonly showsTokens: boolean;
@@ -34,6 +38,8 @@ export function ReplyView({
       )}
       {showsTokens && tokens.length > 0 ? (
         <TokenText tokens={tokens} label={`Tokens of ${model}`} />
+      ) : showsTokens && kind === "ended" && answer.id !== null && text !== "" ? (
+        <RecordedTokens hone={hone} id={answer.id} text={text} label={`Tokens of ${model}`} />
       ) : (
         <Markdown text={text} />
       )}

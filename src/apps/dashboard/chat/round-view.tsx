@@ -1,5 +1,7 @@
 // A round of a conversation: the question, which can be edited, and the answers of each model side by side.
 import { useState } from "preact/hooks";
+import { AnswerDiff } from "../reading/answer-diff.tsx";
+import { askOnEnter } from "./ask-on-enter.ts";
 import type { Hone } from "../../client/hone.ts";
 import { may } from "../session.ts";
 import { FeedbackPanel } from "../feedback/feedback-panel.tsx";
@@ -41,6 +43,7 @@ export function RoundView({
                 return (
                   <ReplyView
                     key={place}
+                    hone={hone}
                     reply={reply}
                     model={model}
                     showsTokens={showsTokens}
@@ -58,6 +61,10 @@ export function RoundView({
           );
         })}
       </div>
+      <AnswerDiff
+        texts={round.columns.map((replies) => replies.at(-1)?.answer.text ?? "")}
+        isHidden={round.columns.some((replies) => replies.at(-1)?.kind === "running")}
+      />
     </article>
   );
 }
@@ -86,6 +93,10 @@ function Question({
   return (
     <form
       class="question"
+      onKeyDown={(event) => {
+        if (event.key === "Escape") setEdited(null);
+        askOnEnter(event, event.currentTarget);
+      }}
       onSubmit={(event) => {
         event.preventDefault();
         setEdited(null);
@@ -110,7 +121,7 @@ function Question({
   );
 }
 
-/** Feedback on an answer that the server has just given. Answers from the page's address get none, as they lack ids. */
+/** Feedback on an answer. Answers that an older release wrote into the page's address get none, as they lack ids. */
 function Judgement({
   hone,
   reply,

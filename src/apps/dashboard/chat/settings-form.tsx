@@ -5,6 +5,15 @@ import type { Hone } from "../../client/hone.ts";
 import { useLoaded } from "../use-loaded.ts";
 import { type ChatSettings, modelsMax, type TextSetting } from "./chat-settings.ts";
 
+/** Sampling options that few chats need, with their names and ranges. */
+const moreOptions: readonly (readonly [TextSetting, name: string, min: number, max?: number])[] = [
+  ["topK", "top_k", -1],
+  ["minP", "min_p", 0, 1],
+  ["presencePenalty", "Presence penalty", -2, 2],
+  ["frequencyPenalty", "Frequency penalty", -2, 2],
+  ["repetitionPenalty", "Repetition penalty", 0, 2],
+];
+
 export function SettingsForm({
   hone,
   settings,
@@ -105,6 +114,24 @@ export function SettingsForm({
             <input type="number" min={0} step={1} placeholder="random" {...text("seed")} />
           </label>
         </div>
+        <details>
+          <summary>More sampling options</summary>
+          <div class="fields">
+            {moreOptions.map(([setting, name, min, max]) => (
+              <label key={setting}>
+                {name}
+                <input
+                  type="number"
+                  min={min}
+                  max={max}
+                  step={setting === "topK" ? 1 : "any"}
+                  placeholder="default"
+                  {...text(setting)}
+                />
+              </label>
+            ))}
+          </div>
+        </details>
         <label class="wide">
           Stop strings, one per line
           <textarea rows={2} {...text("stop")} />

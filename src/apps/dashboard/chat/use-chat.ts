@@ -66,7 +66,7 @@ export function useChat(hone: Hone, settings: ChatSettings): Chat {
             ...settings,
             seed,
           }),
-        { results: {}, signal: stopping.signal, show },
+        { results: {}, seed, signal: stopping.signal, show },
       ).finally(() => running.current.delete(stopping));
     }
   };
@@ -114,16 +114,20 @@ async function showReply(
   body: () => ReturnType<typeof chatBody>,
   {
     results,
+    seed,
     signal,
     show,
-  }: Pick<Reply, "results"> & { readonly signal: AbortSignal; readonly show: (reply: Reply) => void },
+  }: Pick<Reply, "results" | "seed"> & {
+    readonly signal: AbortSignal;
+    readonly show: (reply: Reply) => void;
+  },
 ): Promise<void> {
   let answer = noAnswer;
   let frame = 0;
   const put = (kind: Reply["kind"], failure: string | null = null): void => {
     cancelAnimationFrame(frame);
     frame = 0;
-    show({ kind, answer, failure, results });
+    show({ kind, answer, failure, results, seed });
   };
   try {
     const asked = { ...body(), logprobs: true, top_logprobs: alternativeCount };

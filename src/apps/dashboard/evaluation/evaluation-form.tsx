@@ -8,6 +8,8 @@ export function EvaluationForm({
   versions,
   order,
   orders,
+  measure,
+  measures,
   isFull,
   onChange,
 }: {
@@ -16,8 +18,10 @@ export function EvaluationForm({
   readonly versions: readonly number[];
   readonly order: RowOrder;
   readonly orders: Readonly<Record<RowOrder, string>>;
+  readonly measure: string;
+  readonly measures: readonly string[];
   readonly isFull: boolean;
-  /** Called with the changed parameters of the address: `split`, `v` (the versions) or `order`. */
+  /** Called with the changed parameters of the address: `split`, `v` (the versions), `measure` or `order`. */
   readonly onChange: (change: Readonly<Record<string, string | readonly number[]>>) => void;
 }) {
   const others = choices.versions.map(({ step }) => step).filter((step) => !versions.includes(step));
@@ -61,6 +65,18 @@ export function EvaluationForm({
         <button type="button" onClick={() => onChange({ v: versions.slice(0, -1) })}>
           Remove the last
         </button>
+      )}
+      {measures.length > 1 && (
+        <label>
+          Measure
+          <select value={measure} onChange={(event) => onChange({ measure: event.currentTarget.value })}>
+            {measures.map((name) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
       )}
       <label>
         Order

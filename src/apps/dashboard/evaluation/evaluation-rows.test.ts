@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TrajectoryOutline } from "../../client/api.ts";
-import { evaluationRows, evaluationSummary, hasFewAnswers, meanCosts } from "./evaluation-rows.ts";
+import {
+  evaluationFile,
+  evaluationRows,
+  evaluationSummary,
+  hasFewAnswers,
+  meanCosts,
+  measuresOf,
+} from "./evaluation-rows.ts";
 
 const outline = (prompt: string, reward: number, cost: number | null = null): TrajectoryOutline => ({
   id: `${prompt} ${reward}`,
@@ -42,7 +49,7 @@ test("compares mean rewards per prompt, in each order", () => {
   assert.deepEqual(seen("loss"), [b, c, a, d]);
   const [first] = evaluationRows(versions, "gain");
   assert.deepEqual(
-    first?.cells.map((cell) => [cell?.meanReward, cell?.outlines.length]),
+    first?.cells.map((cell) => [cell?.mean, cell?.outlines.length]),
     [
       [0.5, 2],
       [1, 1],
@@ -52,13 +59,13 @@ test("compares mean rewards per prompt, in each order", () => {
 
 test("sums up over the prompts that all versions answered", () => {
   assert.deepEqual(evaluationSummary(evaluationRows(versions, "change")), {
-    meanRewards: [2 / 3, 1.75 / 3],
+    means: [2 / 3, 1.75 / 3],
     sharedCount: 3,
     better: 1,
     worse: 1,
     equal: 1,
   });
-  assert.deepEqual(evaluationSummary([]).meanRewards, []);
+  assert.deepEqual(evaluationSummary([]).means, []);
 });
 
 test("recognizes an evaluation with few answers per prompt", () => {
@@ -74,4 +81,35 @@ test("averages the known costs of each version's trajectories", () => {
     { cost: 1, currency: "USD" },
     { cost: null, currency: null },
   ]);
+});
+
+test("compares another metric, and writes the comparison as rows of a file", () => {
+  const measured = (prompt: string, metrics: TrajectoryOutline["metrics"]) => ({
+    ...outline(prompt, 1),
+    metrics,
+  });
+  const all = [
+    [measured("a", { right: true, turns: 2 }), measured("a", { right: false }), measured("b", {})],
+    [measured("a", { turns: 5 })],
+  ];
+  assert.deepEqual(measuresOf(all), ["reward", "right", "turns"]);
+  assert.deepEqual(evaluationFile(evaluationRows(all, "change", "right"), [1, 3], "right"), [
+    {
+      prompt: "a",
+      "right of version 1": 0.5,
+      "trajectories of version 1": 2,
+      "right of version 3": null,
+      "trajectories of version 3": 0,
+      difference: null,
+    },
+    {
+      prompt: "b",
+      "right of version 1": null,
+      "trajectories of version 1": 0,
+      "right of version 3": null,
+      "trajectories of version 3": 0,
+      difference: null,
+    },
+  ]);
+  assert.equal(evaluationRows(all, "change", "turns")[0]?.difference, 3);
 });

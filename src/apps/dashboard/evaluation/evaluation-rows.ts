@@ -1,10 +1,12 @@
-// Compares versions by their rewards for the same prompts. Has no side effects.
+// Compares versions by their rewards, or by another metric, for the same prompts. Has no side effects.
 import type { TrajectoryOutline } from "../../client/api.ts";
 import { costSum } from "../../client/cost-text.ts";
 
 /** Trajectories of one version for one prompt. */
 export interface EvaluationCell {
-  readonly meanReward: number;
+  /** Mean of the measure: the reward or a metric. */
+  readonly mean: number;
+  /** The trajectories that have the measure. */
   readonly outlines: readonly TrajectoryOutline[];
 }
 
@@ -13,7 +15,7 @@ export interface EvaluationRow {
   readonly prompt: string;
   /** A cell for each version; null if the version has no trajectory for the prompt. */
   readonly cells: readonly (EvaluationCell | null)[];
-  /** Reward of the last version minus reward of the first; null if one of them is unknown. */
+  /** Mean of the last version minus mean of the first; null if one of them is unknown. */
   readonly difference: number | null;
 }
 
@@ -27,10 +29,23 @@ const rankOf: { readonly [O in RowOrder]: (difference: number) => number } = {
   gain: (difference) => -difference,
 };
 
-/** @param versions trajectories of each version, which may have several for a prompt */
+/** Measure of the reward; every other measure is the name of a metric. */
+export const rewardMeasure = "reward";
+
+/** Returns the reward, and the metrics of the trajectories. */
+export function measuresOf(versions: readonly (readonly TrajectoryOutline[])[]): readonly string[] {
+  const names = versions.flat().flatMap(({ metrics }) => Object.keys(metrics));
+  return [...new Set([rewardMeasure, ...names.toSorted()])];
+}
+
+/**
+ * @param versions trajectories of each version, which may have several for a prompt
+ * @param measure quantity to compare; a boolean metric counts as 1 or 0
+ */
 export function evaluationRows(
   versions: readonly (readonly TrajectoryOutline[])[],
   order: RowOrder,
+  measure: string = rewardMeasure,
 ): readonly EvaluationRow[] {
   const byPrompt = versions.map((outlines) => {
     const found = new Map<string, readonly TrajectoryOutline[]>();
@@ -43,23 +58,44 @@ export function evaluationRows(
     difference === null ? Infinity : rankOf[order](difference);
   return prompts
     .map((prompt) => {
-      const cells = byPrompt.map((found) => cellOf(found.get(prompt) ?? []));
+      const cells = byPrompt.map((found) => cellOf(found.get(prompt) ?? [], measure));
       const [first, last] = [cells[0] ?? null, cells.at(-1) ?? null];
-      const difference = first === null || last === null ? null : last.meanReward - first.meanReward;
+      const difference = first === null || last === null ? null : last.mean - first.mean;
       return { prompt, cells, difference };
     })
     .toSorted((one, other) => (rank(one) === rank(other) ? 0 : rank(one) - rank(other)));
 }
 
-function cellOf(outlines: readonly TrajectoryOutline[]): EvaluationCell | null {
-  if (outlines.length === 0) return null;
-  const sum = outlines.reduce((total, { reward }) => total + reward, 0);
-  return { meanReward: sum / outlines.length, outlines };
+function cellOf(outlines: readonly TrajectoryOutline[], measure: string): EvaluationCell | null {
+  const valueOf = ({ reward, metrics }: TrajectoryOutline): number =>
+    measure === rewardMeasure ? reward : Number(metrics[measure] ?? NaN);
+  const measured = outlines.filter((outline) => !Number.isNaN(valueOf(outline)));
+  if (measured.length === 0) return null;
+  const sum = measured.reduce((total, outline) => total + valueOf(outline), 0);
+  return { mean: sum / measured.length, outlines: measured };
+}
+
+/** Returns the rows of a file with the means, the numbers of trajectories, and the differences. */
+export function evaluationFile(
+  rows: readonly EvaluationRow[],
+  versions: readonly number[],
+  measure: string,
+): readonly object[] {
+  return rows.map(({ prompt, cells, difference }) => ({
+    prompt,
+    ...Object.fromEntries(
+      cells.flatMap((cell, index) => [
+        [`${measure} of version ${versions[index]}`, cell?.mean ?? null],
+        [`trajectories of version ${versions[index]}`, cell?.outlines.length ?? 0],
+      ]),
+    ),
+    difference,
+  }));
 }
 
 export interface EvaluationSummary {
-  /** Mean reward of each version, over the prompts that all versions answered; NaN if there are no such prompts. */
-  readonly meanRewards: readonly number[];
+  /** Mean of each version, over the prompts that all versions answered; NaN if there are no such prompts. */
+  readonly means: readonly number[];
   readonly sharedCount: number;
   /** Numbers of prompts on which the last version is better than the first, worse, and equal. */
   readonly better: number;
@@ -71,11 +107,11 @@ export function evaluationSummary(rows: readonly EvaluationRow[]): EvaluationSum
   const shared = rows.filter(({ cells }) => cells.every((cell) => cell !== null));
   const width = rows[0]?.cells.length ?? 0;
   const meanOf = (column: number): number =>
-    shared.reduce((sum, { cells }) => sum + (cells[column]?.meanReward ?? 0), 0) / shared.length;
+    shared.reduce((sum, { cells }) => sum + (cells[column]?.mean ?? 0), 0) / shared.length;
   const countOf = (sign: number): number =>
     rows.filter(({ difference }) => difference !== null && Math.sign(difference) === sign).length;
   return {
-    meanRewards: Array.from({ length: width }, (_, column) => meanOf(column)),
+    means: Array.from({ length: width }, (_, column) => meanOf(column)),
     sharedCount: shared.length,
     better: countOf(1),
     worse: countOf(-1),

@@ -3,24 +3,26 @@ import { costText } from "../../client/cost-text.ts";
 import { counted, shortNumber, shownDifference } from "../components/numbers.ts";
 import { WideTable } from "../components/shown.tsx";
 import { differingTexts } from "../components/tables/differing-texts.ts";
-import { type EvaluationRow, evaluationSummary, meanCosts } from "./evaluation-rows.ts";
+import { type EvaluationRow, evaluationSummary, meanCosts, rewardMeasure } from "./evaluation-rows.ts";
 
 export function EvaluationTable({
   rows,
   versions,
+  measure,
   opened,
   onOpen,
 }: {
   readonly rows: readonly EvaluationRow[];
   readonly versions: readonly number[];
+  readonly measure: string;
   readonly opened: { readonly prompt: string; readonly version: number } | null;
   readonly onOpen: (prompt: string, version: number) => void;
 }) {
-  const { meanRewards, sharedCount } = evaluationSummary(rows);
+  const { means, sharedCount } = evaluationSummary(rows);
   const costs = meanCosts(rows);
   const prompts = differingTexts(rows.map(({ prompt }) => prompt));
   return (
-    <WideTable label="Rewards by prompt and version">
+    <WideTable label={`${measure === rewardMeasure ? "Rewards" : measure} by prompt and version`}>
       <thead>
         <tr>
           <th scope="col">prompt</th>
@@ -37,13 +39,13 @@ export function EvaluationTable({
       <tbody>
         <tr class="summary">
           <th scope="row">mean of {counted(sharedCount, "prompt")}</th>
-          {meanRewards.map((mean, index) => (
+          {means.map((mean, index) => (
             <td key={index} class="number">
               <strong>{shortNumber(mean)}</strong>
             </td>
           ))}
           <td class="number">
-            <Difference of={[meanRewards[0], meanRewards.at(-1)]} />
+            <Difference of={[means[0], means.at(-1)]} />
           </td>
         </tr>
         {costs.some(({ cost }) => cost !== null) && (
@@ -74,11 +76,11 @@ export function EvaluationTable({
                         type="button"
                         class="plain"
                         aria-pressed={opened?.prompt === prompt && opened.version === version}
-                        aria-label={`${shortNumber(cell.meanReward)}, answers of version ${version}`}
+                        aria-label={`${shortNumber(cell.mean)}, answers of version ${version}`}
                         title={`Mean of ${counted(cell.outlines.length, "trajectory", "trajectories")}`}
                         onClick={() => onOpen(prompt, version)}
                       >
-                        {shortNumber(cell.meanReward)}
+                        {shortNumber(cell.mean)}
                       </button>
                       <small class="muted"> n = {cell.outlines.length}</small>
                     </>
@@ -87,7 +89,7 @@ export function EvaluationTable({
               );
             })}
             <td class="number">
-              <Difference of={[cells[0]?.meanReward, cells.at(-1)?.meanReward]} />
+              <Difference of={[cells[0]?.mean, cells.at(-1)?.mean]} />
             </td>
           </tr>
         ))}

@@ -16,6 +16,9 @@ import { TurnBody, TurnList } from "../trajectories/turn-view.tsx";
 import { addressOf, place } from "../router.ts";
 import { may, session } from "../session.ts";
 import { useLoaded } from "../use-loaded.ts";
+import { CopyCode } from "../chat/copy-request.tsx";
+import { AnswerDiff } from "../reading/answer-diff.tsx";
+import { recordedBody, recordedChatQuery } from "./recorded-request.ts";
 import { nameOf } from "../model/model-path.ts";
 import { type ChatKey, chatNeighbours } from "./chat-neighbours.ts";
 import { recordedModel } from "./recorded-model.ts";
@@ -85,6 +88,7 @@ function Turns({ hone, chat }: { readonly hone: Hone; readonly chat: RecordedCom
   const { choices } = chat;
   const asked =
     chat.prompt_text === null ? (chat.messages ?? []) : [{ role: "prompt", content: chat.prompt_text }];
+  const answers = choices.length > 1 ? branchOf(choices, null).turns : [];
   const { turns, toolNames } = branchOf([...asked, ...(choices.length > 1 ? [] : choices)], chat.tools);
   return (
     <div>
@@ -98,7 +102,7 @@ function Turns({ hone, chat }: { readonly hone: Hone; readonly chat: RecordedCom
       <TurnList turns={turns} toolNames={toolNames} />
       {choices.length > 1 && (
         <Alternatives
-          answers={branchOf(choices, null).turns}
+          answers={answers}
           title={
             <>
               <span class="muted">{turns.length + 1}</span> assistant
@@ -123,8 +127,23 @@ function Turns({ hone, chat }: { readonly hone: Hone; readonly chat: RecordedCom
           )}
         </Alternatives>
       )}
+      <AnswerDiff texts={answers.map(({ text }) => text)} />
+      <Again chat={chat} />
       <RawJson value={chat} />
     </div>
+  );
+}
+
+/** Continues the conversation in the view Chat, or copies its request as code. */
+function Again({ chat }: { readonly chat: RecordedCompletion }) {
+  const body = recordedBody(chat);
+  const query = may("chat") ? recordedChatQuery(chat) : null;
+  if (body === null) return null;
+  return (
+    <p class="links">
+      {query !== null && <a href={addressOf("chat", [], query)}>Open in chat</a>}
+      <CopyCode body={body} />
+    </p>
   );
 }
 

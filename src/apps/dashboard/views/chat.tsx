@@ -3,7 +3,8 @@ import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
 import type { Hone } from "../../client/hone.ts";
 import { chatSettings, type ChatSettings, putChatSettings, usualModel } from "../chat/chat-settings.ts";
-import { messagesOf } from "../chat/conversation.ts";
+import { askOnEnter } from "../chat/ask-on-enter.ts";
+import { messagesBefore, messagesOf } from "../chat/conversation.ts";
 import { CopyRequest } from "../chat/copy-request.tsx";
 import { RoundView } from "../chat/round-view.tsx";
 import { SettingsForm } from "../chat/settings-form.tsx";
@@ -56,15 +57,23 @@ function Conversation({ hone, usual }: { readonly hone: Hone; readonly usual: st
         onStop={chat.stop}
         onClear={chat.clear}
       >
-        {(draft) => (
-          <CopyRequest
-            settings={settings}
-            messages={[
-              ...messagesOf(chat.rounds, 0, settings.system),
-              ...(draft === "" && chat.rounds.length > 0 ? [] : [{ role: "user" as const, content: draft }]),
-            ]}
-          />
-        )}
+        {(draft) =>
+          // Without a new question, the code repeats the shown answer.
+          draft === "" && chat.rounds.length > 0 ? (
+            <CopyRequest
+              settings={{
+                ...settings,
+                seed: settings.seed || (chat.rounds.at(-1)?.columns[0]?.at(-1)?.seed ?? ""),
+              }}
+              messages={messagesBefore(chat.rounds, 0, settings.system)}
+            />
+          ) : (
+            <CopyRequest
+              settings={settings}
+              messages={[...messagesOf(chat.rounds, 0, settings.system), { role: "user", content: draft }]}
+            />
+          )
+        }
       </Composer>
     </>
   );
@@ -101,11 +110,7 @@ function Composer({
       }}
       onKeyDown={(event) => {
         if (event.key === "Escape" && isRunning) onStop();
-        if (event.key !== "Enter" || event.shiftKey || !(event.target instanceof HTMLTextAreaElement)) return;
-        // While an input method composes a character, Enter confirms it.
-        if (event.isComposing) return;
-        event.preventDefault();
-        form.current?.requestSubmit();
+        askOnEnter(event, form.current);
       }}
     >
       <label class="wide">

@@ -5,10 +5,13 @@ import { AnswerPair } from "../evaluation/answer-pair.tsx";
 import { EvaluationForm } from "../evaluation/evaluation-form.tsx";
 import {
   answersWanted,
+  evaluationFile,
   type EvaluationRow,
   evaluationRows,
   evaluationSummary,
   hasFewAnswers,
+  measuresOf,
+  rewardMeasure,
   type RowOrder,
   rowOrders,
 } from "../evaluation/evaluation-rows.ts";
@@ -22,6 +25,8 @@ import {
 import { ModelPage } from "../model/model-page.tsx";
 import { PinButton } from "../evaluation/pin-button.tsx";
 import { place, replaceQuery } from "../router.ts";
+import { saveBlob } from "../components/save-file.ts";
+import { toCsv } from "../components/tables/rows-file.ts";
 import { useLoaded } from "../use-loaded.ts";
 
 /** Maximum number of versions that are compared. */
@@ -56,6 +61,7 @@ function Evaluation({
   const versions = (asked.length === 0 ? usualVersions(choices, split) : asked).slice(0, versionsMax);
   const order: RowOrder =
     query.get("order") === "gain" ? "gain" : query.get("order") === "loss" ? "loss" : "change";
+  const measure = query.get("measure") ?? rewardMeasure;
   const outlines = useLoaded(
     (signal) => Promise.all(versions.map((step) => loadOutlines(hone, modelId, { split, step }, signal))),
     [hone, modelId, split, versions.join()],
@@ -85,6 +91,8 @@ function Evaluation({
         versions={versions}
         order={order}
         orders={rowOrders}
+        measure={measure}
+        measures={[...new Set([...measuresOf(outlines.value ?? []), measure])]}
         isFull={versions.length >= versionsMax}
         onChange={put}
       />
@@ -104,11 +112,11 @@ function Evaluation({
       </p>
       <Shown loaded={outlines}>
         {(found) => {
-          const rows = evaluationRows(found, order);
+          const rows = evaluationRows(found, order, measure);
           if (rows.length === 0) return <p>These versions have no logged trajectories of this split.</p>;
           return (
             <>
-              <Verdict rows={rows} versions={versions} />
+              <Verdict rows={rows} versions={versions} measure={measure} />
               {hasFewAnswers(rows) && (
                 <p class="muted">
                   Most prompts have fewer than {answersWanted} answers per version (n), so a difference of a
@@ -119,9 +127,23 @@ function Evaluation({
               <EvaluationTable
                 rows={rows}
                 versions={versions}
+                measure={measure}
                 opened={opened}
                 onOpen={(prompt, version) => put({ prompt, version: String(version) })}
               />
+              <p class="links">
+                <button
+                  type="button"
+                  onClick={() =>
+                    saveBlob(
+                      new Blob([toCsv(evaluationFile(rows, versions, measure))], { type: "text/csv" }),
+                      `evaluation-${split}-${measure}.csv`.replaceAll(/[^\w.-]+/g, "-"),
+                    )
+                  }
+                >
+                  CSV
+                </button>
+              </p>
               <Opened hone={hone} modelId={modelId} rows={rows} versions={versions} opened={opened} />
             </>
           );
@@ -135,17 +157,20 @@ function Evaluation({
 function Verdict({
   rows,
   versions,
+  measure,
 }: {
   readonly rows: readonly EvaluationRow[];
   readonly versions: readonly number[];
+  readonly measure: string;
 }) {
   const { better, worse, equal } = evaluationSummary(rows);
   if (versions.length < 2) return null;
+  const isReward = measure === rewardMeasure;
   return (
     <p role="status">
-      Compared with version {versions[0]}, version {versions.at(-1)} is better on <strong>{better}</strong>{" "}
-      {better === 1 ? "prompt" : "prompts"}, worse on <strong>{worse}</strong>, and equal on{" "}
-      <strong>{equal}</strong>.
+      Compared with version {versions[0]}, {isReward ? "" : `${measure} of `}version {versions.at(-1)} is{" "}
+      {isReward ? "better" : "higher"} on <strong>{better}</strong> {better === 1 ? "prompt" : "prompts"},{" "}
+      {isReward ? "worse" : "lower"} on <strong>{worse}</strong>, and equal on <strong>{equal}</strong>.
     </p>
   );
 }
