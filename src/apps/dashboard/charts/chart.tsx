@@ -1,5 +1,6 @@
 // A chart of one metric, with the values at the pointer. A table has the same numbers for screen readers.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Icon } from "../components/icon.tsx";
 import { shortNumber } from "../components/numbers.ts";
 import { differingTexts } from "../components/tables/differing-texts.ts";
 import { go } from "../router.ts";
@@ -47,6 +48,7 @@ export function Chart({
 }) {
   const frame = useRef<HTMLDivElement>(null);
   const [pointed, setPointed] = useState<number | null>(null);
+  const [focused, setFocused] = useState<number | null>(null);
   const axis: Axis = axesOf([curve]).includes(state.axis) ? state.axis : "step";
   const { smoothing } = state;
   const hasPositive = curve.lines.some(({ points }) => points.some(({ value }) => value > 0));
@@ -71,7 +73,7 @@ export function Chart({
     <figure class={isLarge ? "chart large" : "chart"}>
       <figcaption>
         <span class="chart-name">{curve.label}</span>
-        <Values data={data} index={index} axis={axis} stepName={stepName} />
+        <Values data={data} index={index} axis={axis} stepName={stepName} onFocus={setFocused} />
         <span class="chart-actions">
           <button
             type="button"
@@ -84,12 +86,13 @@ export function Chart({
           </button>
           <button
             type="button"
-            class="plain"
+            class="plain icon-only"
             aria-pressed={isLarge}
+            title={isLarge ? "Shrink" : "Enlarge"}
             onClick={onEnlarge}
             aria-label={`${isLarge ? "Shrink" : "Enlarge"} ${curve.label}`}
           >
-            {isLarge ? "Shrink" : "Enlarge"}
+            <Icon of={isLarge ? "shrink" : "enlarge"} />
           </button>
           <button
             type="button"
@@ -114,6 +117,7 @@ export function Chart({
         data={data}
         state={{ axis, isLog, zoom: state.zoom }}
         frame={frame}
+        focused={focused}
         onPoint={setPointed}
         onPick={isPickable ? open : null}
         onZoom={onZoom}
@@ -147,11 +151,14 @@ function Values({
   index,
   axis,
   stepName,
+  onFocus,
 }: {
   readonly data: PlotData;
   readonly index: number;
   readonly axis: Axis;
   readonly stepName: StepName;
+  /** Called with the number of the run that the pointer enters, and with null if it leaves. */
+  readonly onFocus: (run: number | null) => void;
 }) {
   const { xs, series } = data;
   const lines = series.filter(({ isFaint }) => !isFaint);
@@ -175,7 +182,14 @@ function Values({
   return (
     <ul class="chart-runs">
       {lines.map(({ line, values }, place) => (
-        <li key={line.colour} class="run" style={sampleStyle(line.colour)} title={line.name}>
+        <li
+          key={line.colour}
+          class="run"
+          style={sampleStyle(line.colour)}
+          title={line.name}
+          onPointerEnter={() => onFocus(line.colour)}
+          onPointerLeave={() => onFocus(null)}
+        >
           {names[place]} <LineValue of={readingAt(data, { values }, index)} axis={axis} unit={unit} />
         </li>
       ))}

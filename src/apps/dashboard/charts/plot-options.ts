@@ -3,7 +3,7 @@ import type uPlot from "uplot";
 import { durationText, shortNumber } from "../components/numbers.ts";
 import { tickTexts, unitTexts } from "./axis-ticks.ts";
 import { type Axis, type Line, lineStyle } from "./curve.ts";
-import { paddedRange, type PlotData } from "./plot-data.ts";
+import { paddedRange, type PlotData, type PlotSeries } from "./plot-data.ts";
 
 /** Maximum number of points of a line, and of all lines, that are drawn as dots; more dots would hide the curves. */
 const [dotsMax, allDotsMax] = [60, 120];
@@ -98,7 +98,7 @@ export function plotOptions(
               stroke: colourOf(line),
               width: isFaint ? 1 : 2,
               dash: lineStyle(line.colour).dash.map((length) => length * devicePixelRatio),
-              alpha: isFaint ? 0.35 : 1,
+              alpha: opacityOf({ line, isFaint }, null),
               points: { show: ({ data: [xs] }: uPlot) => !isFaint && hasDots(xs.length), size: 6 },
             },
       ),
@@ -130,4 +130,16 @@ export function plotOptions(
       ],
     },
   };
+}
+
+/**
+ * Returns the opacity of a line.
+ *
+ * @param focused number of the run that the user points at, so that the lines of the others are faint; null for none
+ */
+export function opacityOf(
+  { line, isFaint }: Pick<PlotSeries, "line" | "isFaint">,
+  focused: number | null,
+): number {
+  return (isFaint ? 0.35 : 1) * (focused === null || line.colour === focused ? 1 : 0.12);
 }

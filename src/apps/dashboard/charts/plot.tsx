@@ -6,12 +6,13 @@ import { theme } from "../theme.ts";
 import type { ChartState } from "./chart-state.ts";
 import type { Line } from "./curve.ts";
 import { nearestLine, plotColumns, type PlotData } from "./plot-data.ts";
-import { type PlotActions, plotOptions } from "./plot-options.ts";
+import { opacityOf, type PlotActions, plotOptions } from "./plot-options.ts";
 
 export function Plot({
   data,
   state: { axis, isLog, zoom },
   frame,
+  focused,
   onPick,
   onReset,
   ...actions
@@ -20,6 +21,8 @@ export function Plot({
   readonly state: Pick<ChartState, "axis" | "isLog" | "zoom">;
   /** Element of the plot, which contains the canvas. */
   readonly frame: RefObject<HTMLDivElement | null>;
+  /** Number of the run whose lines stand out; null for none. */
+  readonly focused: number | null;
   /** Called with the index of the x nearest to a click, and the line nearest at this x; null if no point opens. */
   readonly onPick: ((index: number, line: Line) => void) | null;
   readonly onReset: () => void;
@@ -57,6 +60,14 @@ export function Plot({
     };
   }, structure);
   useEffect(() => plot.current?.setData(plotColumns(data, isLog)), [...structure, data]);
+  useEffect(() => {
+    const [, ...drawn] = plot.current?.series ?? [];
+    for (const [index, one] of data.series.entries()) {
+      const series = drawn[index];
+      if (series !== undefined) series.alpha = opacityOf(one, focused);
+    }
+    plot.current?.redraw(false);
+  }, [...structure, focused]);
   return <div ref={frame} class={onPick === null ? "plot" : "plot pickable"} aria-hidden="true" />;
 }
 

@@ -45,7 +45,7 @@ export function EvaluationTable({
             </td>
           ))}
           <td class="number">
-            <Difference of={[means[0], means.at(-1)]} />
+            <Difference of={[means[0], means.at(-1)]} isReward={measure === rewardMeasure} />
           </td>
         </tr>
         {costs.some(({ cost }) => cost !== null) && (
@@ -89,7 +89,7 @@ export function EvaluationTable({
               );
             })}
             <td class="number">
-              <Difference of={[cells[0]?.mean, cells.at(-1)?.mean]} />
+              <Difference of={[cells[0]?.mean, cells.at(-1)?.mean]} isReward={measure === rewardMeasure} />
             </td>
           </tr>
         ))}
@@ -98,13 +98,15 @@ export function EvaluationTable({
   );
 }
 
-/** A difference with its sign, in the colour of a gain or a loss. */
+/** A difference with its sign; a difference of rewards has the colour of a gain or a loss. */
 function Difference({
   of: [before = NaN, after = NaN],
+  isReward,
 }: {
   readonly of: readonly [before: number | undefined, after: number | undefined];
+  readonly isReward: boolean;
 }) {
   const by = shownDifference(before, after);
-  const sign = by > 0 ? "gain" : by < 0 ? "loss" : "";
+  const sign = !isReward ? "" : by > 0 ? "gain" : by < 0 ? "loss" : "";
   return <span class={sign}>{`${by > 0 ? "+" : ""}${shortNumber(by)}`}</span>;
 }
