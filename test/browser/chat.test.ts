@@ -53,7 +53,7 @@ test(
       [
         { reasoning: "Hm." },
         { content: "**Oslo**, <img src=x onerror=alert(1)>" },
-        { content: "\n\n* north\n* [x] cold\n\n```\n59.9\n```\n" },
+        { content: "\n\n* north\n* [x] cold\n\n```js\n59.9\n```\n" },
       ],
       [{ content: "Yes." }],
       [{ content: "Rome." }],
@@ -69,6 +69,7 @@ test(
     await answer.getByText("<img src=x onerror=alert(1)>").waitFor();
     await answer.locator("li", { hasText: "☑ cold" }).waitFor();
     await answer.getByRole("button", { name: "Copy" }).first().waitFor();
+    await answer.locator(".code-number", { hasText: "59.9" }).waitFor();
     assert.equal(await answer.locator("img").count(), 0);
     await answer.getByText("Thoughts").click();
     await answer.getByText("Hm.").waitFor();

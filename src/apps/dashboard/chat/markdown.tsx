@@ -3,11 +3,12 @@
 import DOMPurify from "dompurify";
 import { Marked } from "marked";
 import { useMemo } from "preact/hooks";
+import { highlighted } from "./highlight.ts";
 
 const allowed = {
   ALLOWED_TAGS: [
     ..."p br hr h1 h2 h3 h4 h5 h6 ul ol li blockquote pre code em strong del a".split(" "),
-    ..."table thead tbody tr th td div button".split(" "),
+    ..."table thead tbody tr th td div button span".split(" "),
   ],
   ALLOWED_ATTR: ["href", "start", "title", "class", "type"],
 };
@@ -19,8 +20,8 @@ const reader = new Marked({
   breaks: true,
   renderer: {
     html: ({ text }) => escaped(text),
-    code: ({ text }) =>
-      `<div class="code-block"><button type="button" class="plain">${copyLabel}</button><pre tabindex="0"><code>${escaped(text)}</code></pre></div>`,
+    code: ({ text, lang = "" }) =>
+      `<div class="code-block"><button type="button" class="plain">${copyLabel}</button><pre tabindex="0"><code>${highlighted(text, /^\w*/.exec(lang)?.[0] ?? "", escaped)}</code></pre></div>`,
     checkbox: ({ checked }) => (checked ? "☑ " : "☐ "),
     image: ({ href, text }) => `<a href="${escaped(href)}">${escaped(text === "" ? href : text)}</a>`,
   },
