@@ -248,6 +248,16 @@ test("recorded chats can be listed, filtered, read with their tokens, and judged
   await page.getByRole("cell", { name: "First question" }).waitFor();
   await page.getByRole("cell", { name: "Second question" }).waitFor({ state: "detached" });
   assert.deepEqual(await seriousFaults(page), []);
+  await page
+    .getByRole("row", { name: /First question/ })
+    .getByRole("link")
+    .click();
+  await page.getByText("Difference in words").click();
+  await page.locator(".word-diff ins, .word-diff del").first().waitFor();
+  // The chat contains the first answer, and shows its recorded tokens.
+  await page.getByRole("link", { name: "Open in chat" }).click();
+  await page.getByRole("checkbox", { name: "Token probabilities" }).check();
+  await page.getByRole("listbox", { name: /^Tokens of/ }).waitFor();
   await close();
 });
 

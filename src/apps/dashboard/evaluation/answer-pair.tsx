@@ -33,7 +33,7 @@ export function AnswerPair({
     [hone, modelId, ids.join()],
   );
   return (
-    <section aria-labelledby="answers" class="answer-pair">
+    <section aria-labelledby="answers">
       <h2 id="answers">Answers</h2>
       <p class="muted" dir="auto">
         {prompt}

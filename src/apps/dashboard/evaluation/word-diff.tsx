@@ -14,7 +14,7 @@ export function WordDiff({ before, after }: { readonly before: string; readonly 
       </div>
     );
   return (
-    <div class="said" dir="auto">
+    <div class="said word-diff" dir="auto">
       {parts.map(({ value, added, removed }, index) =>
         added ? (
           <ins key={index}>{value}</ins>

@@ -17,7 +17,7 @@ export function AnswerDiff({
   const [first = "", ...others] = texts;
   if (others.length === 0 || isHidden) return null;
   return (
-    <details class="answer-pair" onToggle={(event) => setOpen(event.currentTarget.open)}>
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>Difference in words</summary>
       {isOpen &&
         others.map((text, index) => (
