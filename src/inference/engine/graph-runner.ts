@@ -76,7 +76,9 @@ export async function createGraphRunner(options: GraphRunnerOptions): Promise<Mo
       : await arrangedWeights(graphs, { cache, mayBeLate: arrangesLater }, options);
   const sessions = new ServingSessions({ ...options, weights });
   await sessions.prepare(graphs, { arrangesLater, late });
-  const idleWork = idleClock ? new IdleWork(idleClock, sessions.furtherTasks()) : null;
+  const idleWork = idleClock
+    ? new IdleWork(idleClock, sessions.furtherTasks(), sessions.urgentTasks())
+    : null;
   return new GraphRunner(options, sessions, idleWork);
 }
 

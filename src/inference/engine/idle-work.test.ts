@@ -57,6 +57,34 @@ test("a long task waits between its steps while there are calls, and ends when t
   );
 });
 
+test("runs urgent tasks and their steps even if the engine is always busy, but no others", async () => {
+  const clock = new FakeClock();
+  const done: string[] = [];
+  const urgent = async (untilIdle: () => Promise<void>): Promise<void> => {
+    done.push("first step");
+    await untilIdle();
+    done.push("second step");
+  };
+  const work = new IdleWork(clock, [() => Promise.resolve(done.push("other"))], [urgent]);
+  const busyFor = async (ms: number): Promise<void> => {
+    for (let spent = 0; spent < ms; spent += 50) {
+      work.postpone();
+      await clock.advance(50);
+    }
+  };
+  await busyFor(1900);
+  assert.deepEqual(done, []);
+  await busyFor(200);
+  assert.deepEqual(done, ["first step"]);
+  await busyFor(2000);
+  assert.deepEqual(done, ["first step", "second step"]);
+  await busyFor(60_000);
+  assert.deepEqual(done, ["first step", "second step"]);
+  await clock.advance(200);
+  assert.deepEqual(done, ["first step", "second step", "other"]);
+  await work.stop();
+});
+
 test("continues after a task that fails", async () => {
   const clock = new FakeClock();
   const done: number[] = [];

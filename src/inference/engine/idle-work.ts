@@ -16,6 +16,12 @@ const firstIdleMs = 1000;
 const firstCallMsMax = 30_000;
 
 /**
+ * Maximum time in milliseconds that an urgent task, or a step of it, waits for an idle moment. A server that is always
+ * busy would otherwise never run the task.
+ */
+const urgentMsMax = 2000;
+
+/**
  * A task of idle work.
  *
  * @param untilIdle waits until the engine is idle, if there was a call since the task began or waited last; a long task
@@ -27,15 +33,22 @@ export class IdleWork {
   readonly #clock: Clock;
   readonly #abort = new AbortController();
   readonly #tasks: IdleTask[];
+  /** Number of urgent tasks, which are the first ones. */
+  #urgentCount: number;
   #isRunning = false;
   #finished: Promise<void>;
   #wasBusy = false;
   readonly #firstCall = new AbortController();
 
-  /** Starts waiting immediately: for the first call of {@link IdleWork.postpone}, then for idle time. */
-  constructor(clock: Clock, tasks: readonly IdleTask[]) {
+  /**
+   * Starts waiting immediately: for the first call of {@link IdleWork.postpone}, then for idle time.
+   *
+   * @param urgent tasks that come before all others, and that run even if the engine is never idle
+   */
+  constructor(clock: Clock, tasks: readonly IdleTask[], urgent: readonly IdleTask[] = []) {
     this.#clock = clock;
-    this.#tasks = [...tasks];
+    this.#tasks = [...urgent, ...tasks];
+    this.#urgentCount = urgent.length;
     this.#finished = this.#runFirst();
   }
 
@@ -67,29 +80,33 @@ export class IdleWork {
   async #run(firstMs: number): Promise<void> {
     this.#isRunning = true;
     for (let ms = firstMs; this.#tasks.length > 0; ms = idleMs) {
-      await this.#idleMoment(ms);
+      const msMax = this.#urgentCount > 0 ? urgentMsMax : Infinity;
+      await this.#idleMoment(ms, msMax);
       if (this.#abort.signal.aborted) break;
+      this.#urgentCount = Math.max(0, this.#urgentCount - 1);
       await this.#tasks
-        .shift()?.(() => this.#untilIdle())
+        .shift()?.(() => this.#untilIdle(msMax))
         .catch(() => undefined);
     }
     this.#isRunning = false;
   }
 
-  async #untilIdle(): Promise<void> {
-    if (this.#wasBusy) await this.#idleMoment(idleMs);
+  async #untilIdle(msMax: number): Promise<void> {
+    if (this.#wasBusy) await this.#idleMoment(idleMs, msMax);
     this.#abort.signal.throwIfAborted();
   }
 
   /**
-   * Waits until `ms` milliseconds have passed without a call of {@link IdleWork.postpone}. Returns early when the work
-   * is stopped.
+   * Waits until `ms` milliseconds have passed without a call of {@link IdleWork.postpone}, at most about `msMax`
+   * milliseconds. Returns early when the work is stopped.
    */
-  async #idleMoment(ms: number): Promise<void> {
+  async #idleMoment(ms: number, msMax: number): Promise<void> {
+    let waitedMs = 0;
     do {
       this.#wasBusy = false;
       await this.#clock.sleep(ms, { signal: this.#abort.signal }).catch(() => undefined);
-    } while (this.#wasBusy && !this.#abort.signal.aborted);
+      waitedMs += ms;
+    } while (this.#wasBusy && waitedMs < msMax && !this.#abort.signal.aborted);
   }
 }
 

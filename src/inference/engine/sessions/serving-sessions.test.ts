@@ -82,16 +82,16 @@ for (const quantization of ["8", "4"] as const)
       const [token, first] = [await sessions.get("token", null), await sessions.get("first", null)];
       const expected = [await run("token"), await run("first")];
       assert.equal(existsSync(arranged), false, "the start does not wait for the file");
-      const tasks = sessions.furtherTasks();
-      await tasks[0](untilIdle);
+      const tasks = sessions.urgentTasks();
+      await tasks[0]?.(untilIdle);
       assert.equal(existsSync(arranged), true);
       assert.ok(paceCount > config.layers.length, "the file is written in many steps");
       assert.equal(await sessions.get("token", null), token, "one idle moment for each task");
-      for (const task of tasks.slice(1, 3)) await task(untilIdle);
+      for (const task of tasks.slice(1)) await task(untilIdle);
       assert.notEqual(await sessions.get("token", null), token);
       assert.notEqual(await sessions.get("first", null), first);
       assert.deepEqual([await run("token"), await run("first")], expected);
-      await assert.rejects(token.run(tokenFeeds(config)), { code: "internal" }, "the private copy is freed");
+      await assert.rejects(token.run(tokenFeeds(config)), { code: "internal" }, "the first session is freed");
       await sessions.close();
     } finally {
       rmSync(cacheFolder, { recursive: true });
@@ -114,7 +114,7 @@ test("until the weights are written, other sessions multiply codes that are not 
     const busy = new Promise<void>((resolve) =>
       setTimeout(() => resolve(void (isIdle = true)), 60_000).unref(),
     );
-    const writing = sessions.furtherTasks()[0](() => busy);
+    const writing = present(sessions.urgentTasks()[0], "the task that writes")(() => busy);
     const isWritten = async (): Promise<boolean> =>
       (await Promise.race([
         writing.then(() => true),

@@ -64,8 +64,8 @@ export interface PrepareOptions {
    */
   readonly arrangesLater?: boolean;
   /**
-   * Arranged weights that are not written yet. Until then, the session for single tokens has a private copy, and others
-   * read weights that are not arranged, or wait if they would have other bits.
+   * Arranged weights that are not written yet. Until then, sessions read weights that are not arranged. If they would
+   * have other bits, the session for single tokens has a private copy, and others wait.
    */
   readonly late?: LateWeights | null;
 }
@@ -94,7 +94,8 @@ export class ServingSessions {
     this.#late = late;
     const [token, first] = [nameOf("token", null), nameOf("first", null)];
     if (late !== null) this.#provisional.add(token);
-    await this.#keep(token, this.#create(graphs.token));
+    const needsArranged = late === null || !multipliesOnlyCodes(graphs.token);
+    await this.#keep(token, this.#create(graphs.token, { prepackWeights: needsArranged }));
     const isUnarranged = (arrangesLater || late !== null) && startsUnarranged(graphs);
     if (isUnarranged) this.#provisional.add(first);
     await this.#keep(first, this.#create(graphs.first, { prepackWeights: !isUnarranged }));
@@ -110,12 +111,26 @@ export class ServingSessions {
   }
 
   /**
-   * Returns tasks for idle work: they write arranged weights that are not written yet, replace the sessions that do
-   * without them, and create sessions needed only by some requests. Sessions for adapters of high rank are created only
-   * when such an adapter is used.
+   * Returns urgent tasks for idle work: they write arranged weights that are not written yet, and replace the sessions
+   * that do without them. Until then, requests are slower, or the engine needs more memory.
+   */
+  urgentTasks(): readonly IdleTask[] {
+    const late = this.#late;
+    if (late === null) return [];
+    return [(untilIdle) => this.#take(late.written(untilIdle)), ...this.#replacing()];
+  }
+
+  /** Returns tasks that replace the sessions of every request that do without arranged weights. */
+  #replacing(): readonly IdleTask[] {
+    const kinds = (["token", "first"] as const).filter((kind) => this.#provisional.has(nameOf(kind, null)));
+    return kinds.map((kind) => this.#taskOf(kind, null));
+  }
+
+  /**
+   * Returns tasks for idle work: they replace sessions that do without arranged weights, and create sessions needed only
+   * by some requests. Sessions for adapters of high rank are created only when such an adapter is used.
    */
   furtherTasks(): readonly IdleTask[] {
-    const late = this.#late;
     const kinds: readonly (readonly [GraphKind, Lora])[] = [
       ["token", "whole"],
       ["first", "whole"],
@@ -129,12 +144,8 @@ export class ServingSessions {
       ["pair", null],
       ["pair", "whole"],
     ];
-    const replaced = (["token", "first"] as const).filter((kind) =>
-      this.#provisional.has(nameOf(kind, null)),
-    );
     return [
-      ...(late === null ? [] : [(untilIdle: () => Promise<void>) => this.#take(late.written(untilIdle))]),
-      ...replaced.map((kind) => this.#taskOf(kind, null)),
+      ...(this.#late === null ? this.#replacing() : []),
       ...kinds.filter(([kind]) => this.#isUsed(kind)).map(([kind, lora]) => this.#taskOf(kind, lora)),
       () => this.#releaseReplaced(),
     ];
