@@ -73,6 +73,16 @@ test(
     await page.getByLabel("Metrics").fill("speed");
     await page.getByRole("button", { name: "Filter" }).click();
     await page.getByText("such as speed>=0.5").waitFor();
+    const many = Array.from({ length: 60 }, (_, index) => ({ reward: index, metrics: { a: 2 } }));
+    await hone.trajectories.log(modelId, { split: "val", trajectory_groups: [{ trajectories: many }] });
+    await page.getByLabel("Metrics").fill("a=2");
+    await page.getByRole("button", { name: "Filter" }).click();
+    await page.getByText("60 trajectories, mean reward 29.5").waitFor();
+    await page.getByRole("checkbox", { name: "Select all rows of this page" }).check();
+    await page.getByRole("button", { name: "Select all matching rows" }).click();
+    await page.getByText("60 selected").waitFor();
+    await page.getByRole("link", { name: "Older" }).click();
+    await page.getByRole("checkbox", { name: "Select trajectory 4", exact: true, checked: true }).waitFor();
     await close();
   },
 );

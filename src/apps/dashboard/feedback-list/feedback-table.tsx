@@ -9,6 +9,7 @@ import { type ListedPage, offsetText } from "../components/paged-table.tsx";
 import { DataList } from "../components/tables/data-list.tsx";
 import type { DataColumn } from "../components/tables/data-table.tsx";
 import { useSelection } from "../components/tables/selection.tsx";
+import { inSteps } from "../components/tables/steps.ts";
 import { RawRecord } from "../feedback/raw-record.tsx";
 import { formatRecord } from "../feedback/records.ts";
 import { fromHere } from "../neighbours/list-place.ts";
@@ -36,11 +37,14 @@ export function FeedbackTable({
     [hone, project, JSON.stringify(filters), after],
     after === "0" ? 15_000 : null,
   );
-  const selection = useSelection<FeedbackRecord>(({ id }) => id);
+  const selection = useSelection<FeedbackRecord>(({ id }) => id, JSON.stringify([project, filters]));
   const remove = async (records: readonly FeedbackRecord[]): Promise<void> => {
-    for (const { project_id: projectId, id } of records) await hone.feedback.delete(projectId, id);
-    selection.clear();
-    loaded.reload();
+    try {
+      await inSteps(records, ({ project_id: projectId, id }) => hone.feedback.delete(projectId, id));
+      selection.clear();
+    } finally {
+      loaded.reload();
+    }
   };
   return (
     <DataList
@@ -50,10 +54,23 @@ export function FeedbackTable({
       idOf={({ id }) => id}
       nameOf={({ id }) => `feedback ${id}`}
       selection={selection}
+      pages={async function* (signal) {
+        for (let offset: string | null = "0"; offset !== null;) {
+          const page: ListedPage<FeedbackRecord> = await readFeedback(
+            hone,
+            project,
+            filters,
+            Number(offset),
+            signal,
+          );
+          yield page.rows;
+          offset = page.last;
+        }
+      }}
       toolbar={(records, tableOf) => (
         <BulkActions
           rows={records}
-          table={tableOf(records)}
+          table={() => tableOf(records)}
           name="feedback"
           {...(may("judge") && {
             removal: {

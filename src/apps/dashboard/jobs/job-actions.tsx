@@ -17,7 +17,7 @@ export function JobActions({
   readonly hone: Hone;
   readonly jobs: readonly TrainingJob[];
   /** The jobs as the table shows them. */
-  readonly table: readonly object[];
+  readonly table: () => readonly object[];
   readonly onDone: () => void;
 }) {
   const running = jobs.filter(({ state }) => state === "queued" || state === "running");

@@ -8,10 +8,12 @@ import { Empty } from "../components/empty.tsx";
 import { SavedViews } from "../components/menus/saved-views-menu.tsx";
 import { DataList } from "../components/tables/data-list.tsx";
 import { useSelection } from "../components/tables/selection.tsx";
+import { inSteps } from "../components/tables/steps.ts";
 import { layoutIn } from "../components/tables/table-layout.ts";
-import { FilterChoice, FilterForm, FilterText } from "../components/filter-form.tsx";
+import { FilterChoice, FilterField, FilterForm, FilterText } from "../components/filter-form.tsx";
 import { filledIn, firstFound } from "../components/filters.ts";
 import { listed } from "../components/paged-table.tsx";
+import { localTime, timesIn } from "../components/forms/local-time.ts";
 import { ProjectField, useProjects } from "../components/forms/projects.tsx";
 import { View } from "../components/shown.tsx";
 import { addressOf, go, place } from "../router.ts";
@@ -25,6 +27,8 @@ import { askedPage, type Filters, filtersIn } from "./recorded-query.ts";
 
 /** Interval in milliseconds at which the first page is reloaded. */
 const everyMs = 10_000;
+/** Number of rows of a page that is not shown. */
+const rowsAtOnce = 100;
 
 /** The list is a tab of a model if it shows the conversations of one model, which the address names by id. */
 export function RecordedChats({ hone }: { readonly hone: Hone }) {
@@ -64,11 +68,16 @@ function ChatList({ hone }: { readonly hone: Hone }) {
     isNewest && filters.text === undefined ? everyMs : null,
   );
   const names = useLoaded((signal) => modelNames(hone, signal), [hone]);
-  const selection = useSelection<StoredChatCompletion>(({ reference }) => reference);
+  const selection = useSelection<StoredChatCompletion>(({ reference }) => reference, JSON.stringify(filters));
   const remove = async (rows: readonly StoredChatCompletion[]): Promise<void> => {
-    for (const { request_id: id, project_id: project } of rows) await hone.recordings.delete(id, { project });
-    selection.clear();
-    loaded.reload();
+    try {
+      await inSteps(rows, ({ request_id: id, project_id: project }) =>
+        hone.recordings.delete(id, { project }),
+      );
+      selection.clear();
+    } finally {
+      loaded.reload();
+    }
   };
   return (
     <>
@@ -84,10 +93,11 @@ function ChatList({ hone }: { readonly hone: Hone }) {
         idOf={({ reference }) => reference}
         nameOf={({ request_id: id }) => `conversation ${id}`}
         selection={selection}
+        pages={(signal) => matchingChats(hone, filters, signal)}
         toolbar={(rows, tableOf) => (
           <BulkActions
             rows={rows}
-            table={tableOf(rows)}
+            table={() => tableOf(rows)}
             name="conversations"
             load={() => wholeChats(hone, rows)}
             {...(may("train") && {
@@ -137,9 +147,18 @@ function NoChats({ isFiltered }: { readonly isFiltered: boolean }) {
 
 /** Loads the chats with their messages. */
 function wholeChats(hone: Hone, rows: readonly StoredChatCompletion[]): Promise<readonly object[]> {
-  return Promise.all(
-    rows.map(({ request_id: id, project_id: project }) => hone.recordings.get(id, { project })),
-  );
+  return inSteps(rows, ({ request_id: id, project_id: project }) => hone.recordings.get(id, { project }));
+}
+
+/** Reads all recorded chats that match the filters, the newest first, page by page. */
+async function* matchingChats(
+  hone: Hone,
+  filters: Filters,
+  signal: AbortSignal,
+): AsyncGenerator<readonly StoredChatCompletion[], void> {
+  const asked = askedPage(new URLSearchParams(filters), session.value?.key.entity ?? "");
+  const pages = hone.recordings.list({ ...asked, limit: rowsAtOnce }, { signal }).pages();
+  for await (const { data } of pages) yield data;
 }
 
 function ChatFilters({
@@ -154,7 +173,7 @@ function ChatFilters({
   return (
     <FilterForm
       filters={filters}
-      onSubmit={(form) => onChange(filtersIn(filledIn(form)))}
+      onSubmit={(form) => onChange(filtersIn(timesIn(filledIn(form), ["since", "until"])))}
       onClear={() => onChange({})}
     >
       <FilterText name="text" label="Words" value={filters.text} />
@@ -174,6 +193,18 @@ function ChatFilters({
       <ProjectField projects={projects} value={filters.project ?? ""} />
       <FilterText name="request_id" label="Request" value={filters.request_id} />
       <FilterText name="metadata" label="Metadata" value={filters.metadata} placeholder="name=value" />
+      <FilterField
+        name="since"
+        label="Answered from"
+        type="datetime-local"
+        value={localTime(filters.since)}
+      />
+      <FilterField
+        name="until"
+        label="Answered before"
+        type="datetime-local"
+        value={localTime(filters.until)}
+      />
     </FilterForm>
   );
 }

@@ -2,6 +2,7 @@
 import type { WeaveCall } from "../../client/api.ts";
 import type { BodyOf } from "../../client/calls/calls.ts";
 import type { Hone } from "../../client/hone.ts";
+import { inParts, inSteps } from "../components/tables/steps.ts";
 
 type CallsQuery = BodyOf<"POST /calls/stream_query">;
 
@@ -22,15 +23,28 @@ export async function readCalls(
   return lines.map((line) => JSON.parse(line) as WeaveCall);
 }
 
-/** Maximum number of calls in one request for their deletion. */
-const deletedMax = 1000;
+/** Maximum number of traces in one request, and of calls in one request for their deletion. */
+const [tracesAtOnce, deletedMax] = [20, 1000];
+
+/** Returns all calls of the traces with these ids. */
+export async function wholeTraces(
+  hone: Hone,
+  project: string,
+  traceIds: readonly string[],
+  columns: readonly string[] | null = null,
+): Promise<readonly WeaveCall[]> {
+  const { signal } = new AbortController();
+  const parts = await inSteps(inParts(traceIds, tracesAtOnce), (ids) =>
+    readCalls(hone, { project_id: project, filter: { trace_ids: ids }, columns }, signal),
+  );
+  return parts.flat();
+}
 
 /** Deletes all calls of the traces with these ids. */
 export async function deleteTraces(hone: Hone, project: string, traceIds: readonly string[]): Promise<void> {
-  const query = { project_id: project, filter: { trace_ids: [...traceIds] }, columns: ["id"] };
-  const ids = (await readCalls(hone, query, new AbortController().signal)).map(({ id }) => id);
-  for (let start = 0; start < ids.length; start += deletedMax)
-    await hone.call("POST /calls/delete", {
-      body: { project_id: project, call_ids: ids.slice(start, start + deletedMax) },
-    });
+  const calls = await wholeTraces(hone, project, traceIds, ["id"]);
+  const ids = calls.map(({ id }) => id);
+  await inSteps(inParts(ids, deletedMax), (part) =>
+    hone.call("POST /calls/delete", { body: { project_id: project, call_ids: part } }),
+  );
 }

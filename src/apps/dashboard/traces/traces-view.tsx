@@ -22,7 +22,7 @@ import { useLoaded } from "../use-loaded.ts";
 import { callCost, callCosts, callTokens } from "./call-cost.ts";
 import { CallState, stateOf } from "./call-detail.tsx";
 import { callName, durationMs } from "./call-tree.ts";
-import { deleteTraces, readCalls } from "./read-calls.ts";
+import { deleteTraces, readCalls, wholeTraces } from "./read-calls.ts";
 import { filtersIn, rowsPerPage, type TraceFilters, tracesQuery } from "./traces-query.ts";
 
 const everyMs = 15_000;
@@ -41,12 +41,15 @@ export function TracesView({ hone }: { readonly hone: Hone }) {
     // A search takes seconds, so the page does not repeat it.
     after === "0" && filters.text === undefined ? everyMs : null,
   );
-  const selection = useSelection<WeaveCall>(({ id }) => id);
+  const selection = useSelection<WeaveCall>(({ id }) => id, JSON.stringify([project, filters]));
   const traceIdsOf = (calls: readonly WeaveCall[]) => calls.map(({ trace_id: id }) => id);
   const remove = async (calls: readonly WeaveCall[]): Promise<void> => {
-    await deleteTraces(hone, project ?? "", traceIdsOf(calls));
-    selection.clear();
-    loaded.reload();
+    try {
+      await deleteTraces(hone, project ?? "", traceIdsOf(calls));
+      selection.clear();
+    } finally {
+      loaded.reload();
+    }
   };
   return (
     <View
@@ -67,18 +70,25 @@ export function TracesView({ hone }: { readonly hone: Hone }) {
         idOf={({ id }) => id}
         nameOf={callName}
         selection={selection}
+        pages={async function* (signal) {
+          for (let offset: string | null = "0"; offset !== null;) {
+            const page: ListedPage<WeaveCall> = await readPage(
+              hone,
+              project,
+              filters,
+              Number(offset),
+              signal,
+            );
+            yield page.rows;
+            offset = page.last;
+          }
+        }}
         toolbar={(calls, tableOf) => (
           <BulkActions
             rows={calls}
-            table={tableOf(calls)}
+            table={() => tableOf(calls)}
             name="traces"
-            load={() =>
-              readCalls(
-                hone,
-                { project_id: project ?? "", filter: { trace_ids: [...traceIdsOf(calls)] } },
-                AbortSignal.timeout(loadMs),
-              )
-            }
+            load={() => wholeTraces(hone, project ?? "", traceIdsOf(calls))}
             {...(may("judge") && {
               removal: {
                 what: counted(calls.length, "trace"),
@@ -101,9 +111,6 @@ export function TracesView({ hone }: { readonly hone: Hone }) {
     </View>
   );
 }
-
-/** Maximum time in milliseconds for loading the calls of the selected traces. */
-const loadMs = 120_000;
 
 function Filters({
   filters,

@@ -6,7 +6,7 @@ import { orderedRows } from "../components/tables/data-table.tsx";
 import { layoutIn } from "../components/tables/table-layout.ts";
 import type { ListPlace } from "../neighbours/list-place.ts";
 import { type Neighbours, neighboursAmong } from "../neighbours/neighbours.ts";
-import { askedPage } from "./list-query.ts";
+import { askedPage, type Filters } from "./list-query.ts";
 import { columnsOf } from "./trajectory-columns.tsx";
 
 export interface TrajectoryPage {
@@ -36,6 +36,21 @@ export async function readPage(
   const [first, last] = [rows[0]?.id ?? null, rows.at(-1)?.id ?? null];
   if (isReversed) return { rows, older: last ?? query.get("before"), newer: hasMore ? first : null };
   return { rows, older: hasMore ? lastId : null, newer: query.has("after") ? first : null };
+}
+
+/** Number of rows of a page that is not shown. */
+const rowsAtOnce = 100;
+
+/** Reads all trajectories that match the filters, the newest first, page by page. */
+export async function* matchingRows(
+  hone: Hone,
+  modelId: string,
+  filters: Filters,
+  signal: AbortSignal,
+): AsyncGenerator<readonly TrajectoryOutline[], void> {
+  const { filter } = askedPage(new URLSearchParams(filters));
+  const asked = { ...filter, limit: rowsAtOnce };
+  for await (const { data } of hone.trajectories.outlines(modelId, asked, { signal }).pages()) yield data;
 }
 
 /**

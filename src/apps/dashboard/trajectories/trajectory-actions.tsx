@@ -4,6 +4,7 @@ import type { Hone } from "../../client/hone.ts";
 import { ActionButton } from "../components/forms/action-button.tsx";
 import { Icon } from "../components/icon.tsx";
 import { BulkActions } from "../components/tables/bulk-actions.tsx";
+import { inSteps } from "../components/tables/steps.ts";
 import { addressOf, go } from "../router.ts";
 import { may } from "../session.ts";
 import { counted } from "../components/numbers.ts";
@@ -19,10 +20,10 @@ export function TrajectoryActions({
   readonly modelId: string;
   readonly rows: readonly TrajectoryOutline[];
   /** The rows as the table shows them. */
-  readonly table: readonly object[];
+  readonly table: () => readonly object[];
 }) {
   const load = (): Promise<readonly StoredTrajectory[]> =>
-    Promise.all(rows.map(({ id }) => hone.trajectories.get(modelId, id)));
+    inSteps(rows, ({ id }) => hone.trajectories.get(modelId, id));
   const groupCount = new Set(rows.map((row) => `${row.source_id} ${row.group_index}`)).size;
   const chosen = `${counted(rows.length, "trajectory", "trajectories")} in ${counted(groupCount, "group")}`;
   const train = async (): Promise<void> => {

@@ -81,7 +81,7 @@ export function Jobs({ hone }: { readonly hone: Hone }) {
           <JobActions
             hone={hone}
             jobs={jobs}
-            table={tableOf(jobs)}
+            table={() => tableOf(jobs)}
             onDone={() => {
               selection.clear();
               loaded.reload();

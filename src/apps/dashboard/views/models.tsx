@@ -7,6 +7,8 @@ import { Empty } from "../components/empty.tsx";
 import { ModelName } from "../components/tables/job-cells.tsx";
 import { counted, shortNumber } from "../components/numbers.ts";
 import { Icon } from "../components/icon.tsx";
+import { FilterForm, FilterText } from "../components/filter-form.tsx";
+import { filledIn } from "../components/filters.ts";
 import { listed } from "../components/paged-table.tsx";
 import { SavedViews } from "../components/menus/saved-views-menu.tsx";
 import { View, When } from "../components/shown.tsx";
@@ -14,9 +16,11 @@ import { Sparkline } from "../components/sparkline.tsx";
 import { BulkActions, BulkLink, idsOf } from "../components/tables/bulk-actions.tsx";
 import { DataList } from "../components/tables/data-list.tsx";
 import type { DataColumn } from "../components/tables/data-table.tsx";
+import { inSteps } from "../components/tables/steps.ts";
+import { layoutIn } from "../components/tables/table-layout.ts";
 import { useSelection } from "../components/tables/selection.tsx";
 import { jobsChanged } from "../live.ts";
-import { addressOf, place } from "../router.ts";
+import { addressOf, go, place } from "../router.ts";
 import { NewModel } from "../training/new-model.tsx";
 import { may } from "../session.ts";
 import { useLoaded } from "../use-loaded.ts";
@@ -24,15 +28,20 @@ import { jobRewardColumns } from "./job-list.ts";
 import { rewardsByModel } from "./model-rewards.ts";
 
 const limit = 50;
+/** Interval in milliseconds at which the first page is reloaded. */
+const everyMs = 10_000;
 /** Number of the newest jobs whose rewards are shown. */
 const jobsMax = 100;
 
 export function Models({ hone }: { readonly hone: Hone }) {
-  const after = place.value.query.get("after") ?? "";
+  const { query } = place.value;
+  const [after, search] = [query.get("after") ?? "", query.get("search") ?? ""];
+  const asked = { ...(after !== "" && { after }), ...(search !== "" && { search }) };
   const loaded = useLoaded(
-    async (signal) =>
-      listed(await hone.models.list({ limit, ...(after !== "" && { after }) }, { signal }).first()),
-    [hone, after, jobsChanged.value],
+    async (signal) => listed(await hone.models.list({ limit, ...asked }, { signal }).first()),
+    [hone, after, search, jobsChanged.value],
+    // A new model appears in the list without a job.
+    after === "" ? everyMs : null,
   );
   const jobs = useLoaded(
     async (signal): Promise<readonly TrainingJob[]> =>
@@ -42,9 +51,12 @@ export function Models({ hone }: { readonly hone: Hone }) {
   const [isNew, setIsNew] = useState(false);
   const selection = useSelection<ModelObject>(({ id }) => id);
   const remove = async (models: readonly ModelObject[]): Promise<void> => {
-    for (const { id } of models) await hone.models.delete(id);
-    selection.clear();
-    loaded.reload();
+    try {
+      await inSteps(models, ({ id }) => hone.models.delete(id));
+      selection.clear();
+    } finally {
+      loaded.reload();
+    }
   };
   return (
     <View
@@ -61,9 +73,19 @@ export function Models({ hone }: { readonly hone: Hone }) {
         </>
       }
     >
+      <FilterForm
+        filters={search === "" ? {} : { search }}
+        onSubmit={(form) =>
+          go(addressOf("models", [], { search: filledIn(form).get("search") ?? "", ...layoutIn(query) }))
+        }
+        onClear={() => go(addressOf("models"))}
+      >
+        <FilterText name="search" label="Search" value={search} placeholder="part of a name" />
+      </FilterForm>
       <DataList
         loaded={loaded}
         label="Models"
+        filters={search === "" ? {} : { search }}
         columns={modelColumns(jobs.value ?? [])}
         idOf={({ id }) => id}
         nameOf={({ project, name }) => `${project}/${name}`}
@@ -71,7 +93,7 @@ export function Models({ hone }: { readonly hone: Hone }) {
         toolbar={(models, tableOf) => (
           <BulkActions
             rows={models}
-            table={tableOf(models)}
+            table={() => tableOf(models)}
             name="models"
             {...(may("train") && {
               removal: {
@@ -95,7 +117,7 @@ export function Models({ hone }: { readonly hone: Hone }) {
             )}
           </BulkActions>
         )}
-        none={() => <NoModels />}
+        none={() => (search === "" ? <NoModels /> : "No model has this text in its name.")}
       />
       {isNew && <NewModel hone={hone} onClose={() => setIsNew(false)} />}
     </View>

@@ -2,6 +2,7 @@
 // of its error, and says so if the action succeeded.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import { StepsLine } from "../tables/steps-line.tsx";
 import { Dialog } from "./dialog.tsx";
 import { Failure } from "./failure.tsx";
 import { useAction } from "./use-action.ts";
@@ -57,6 +58,7 @@ export function ActionButton({
       ) : (
         <Dialog title={asks.title} onClose={() => setIsAsking(false)}>
           <p>{asks.says}</p>
+          {isBusy && <StepsLine />}
           <Failure of={failure} />
           <div class="row-buttons">
             <button type="button" autoFocus onClick={(event) => closeAround(event.currentTarget)}>
@@ -85,4 +87,7 @@ export function ActionButton({
 /** Closes the dialog around a button. The browser then returns the focus to the element that opened the dialog. */
 function closeAround(button: HTMLButtonElement): void {
   button.closest("dialog")?.close();
+  // The action may have disabled this element, as the deletion of all selected rows does.
+  if (document.activeElement === document.body)
+    document.getElementById("main")?.focus({ preventScroll: true });
 }

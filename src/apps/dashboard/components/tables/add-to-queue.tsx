@@ -6,7 +6,11 @@ import { may } from "../../session.ts";
 import { useLoaded } from "../../use-loaded.ts";
 import { Failure } from "../forms/failure.tsx";
 import { useAction } from "../forms/use-action.ts";
+import { inParts, inSteps } from "./steps.ts";
 import { addedText, say } from "../status-message.tsx";
+
+/** Maximum number of items that are added in one request. */
+const addedMax = 500;
 
 type Chat = Pick<StoredChatCompletion, "project_id" | "reference" | "finish_reasons">;
 
@@ -22,12 +26,12 @@ export function AddToQueue({ hone, chats }: { readonly hone: Hone; readonly chat
   if (!may("judge")) return null;
   const add = async (queueId: string): Promise<void> => {
     if (project === undefined) return;
-    const items = { call_ids: chats.flatMap(referencesOf) };
-    const { added_count: count, duplicates } = await hone.queues.add(
-      { project_id: project, queue_id: queueId },
-      items,
+    const queue = { project_id: project, queue_id: queueId };
+    const added = await inSteps(inParts(chats.flatMap(referencesOf), addedMax), (part) =>
+      hone.queues.add(queue, { call_ids: part }),
     );
-    say(addedText(count, duplicates));
+    const sum = (name: "added_count" | "duplicates") => added.reduce((total, one) => total + one[name], 0);
+    say(addedText(sum("added_count"), sum("duplicates")));
   };
   const isOff = isBusy || projects.size !== 1 || (queues.value ?? []).length === 0;
   return (

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { ActionButton } from "../forms/action-button.tsx";
 import { Icon } from "../icon.tsx";
+import { StepsLine } from "./steps-line.tsx";
 import { toCsv, toJsonLines } from "./rows-file.ts";
 import { saveBlob } from "../save-file.ts";
 
@@ -25,7 +26,7 @@ export function BulkActions({
 }: {
   readonly rows: readonly object[];
   /** The rows as the table shows them, for the CSV file. */
-  readonly table: readonly object[];
+  readonly table: () => readonly object[];
   /** Name of the saved files, without the ending. */
   readonly name: string;
   /** Loads the objects of the JSON Lines file; by default it contains the rows themselves. */
@@ -36,7 +37,7 @@ export function BulkActions({
   readonly children?: ComponentChildren;
 }) {
   const save = async (ending: "jsonl" | "csv"): Promise<void> => {
-    const text = ending === "csv" ? toCsv(table) : toJsonLines(await load());
+    const text = ending === "csv" ? toCsv(table()) : toJsonLines(await load());
     saveBlob(
       new Blob([text], { type: ending === "csv" ? "text/csv" : "application/jsonl" }),
       `${name}.${ending}`,
@@ -55,6 +56,7 @@ export function BulkActions({
         <Icon of="download" /> CSV
       </ActionButton>
       {children}
+      <StepsLine />
       {removal !== undefined && (
         <ActionButton
           class="danger"

@@ -36,6 +36,7 @@ export function DataList<Row>({
           ) : (
             <DataTable
               {...table}
+              pages={page.last === null && !query.has("after") ? undefined : table.pages}
               rows={page.rows}
               columns={typeof columns === "function" ? columns(page.rows) : columns}
             />

@@ -5,6 +5,7 @@ import { WideTable } from "../shown.tsx";
 import { place, replaceQuery } from "../../router.ts";
 import { differingTexts } from "./differing-texts.ts";
 import { savedRows } from "./rows-file.ts";
+import { SelectMatching } from "./select-matching.tsx";
 import { SelectAll, SelectCell, type Selection } from "./selection.tsx";
 import {
   changedColumns,
@@ -50,6 +51,8 @@ export interface DataTableProperties<Row> {
   readonly idOf: (row: Row) => string;
   /** Selected rows. The table then has a first column of checkboxes. */
   readonly selection?: Selection<Row>;
+  /** Reads all pages of the list, from the first; absent if there is only one page. */
+  readonly pages?: ((signal: AbortSignal) => AsyncIterable<readonly Row[]>) | undefined;
   /** Returns the name of a row for screen readers. */
   readonly nameOf?: (row: Row) => string;
   /**
@@ -69,6 +72,7 @@ export function DataTable<Row>({
   rows,
   idOf,
   selection,
+  pages,
   nameOf = idOf,
   toolbar,
 }: DataTableProperties<Row>) {
@@ -86,6 +90,9 @@ export function DataTable<Row>({
           toolbar?.(orderedRows(selection.among(rows), columns, layout), (chosen) =>
             savedRows(chosen, shown),
           )}
+        {selection !== undefined && pages !== undefined && (
+          <SelectMatching key={selection.list} rows={rows} selection={selection} pages={pages} />
+        )}
         <ColumnMenu columns={columns} shown={shown} />
       </div>
       <WideTable label={label}>

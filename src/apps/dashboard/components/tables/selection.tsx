@@ -6,23 +6,40 @@ export interface Selection<Row> {
   readonly toggle: (row: Row) => void;
   /** Selects all rows, or none if all are selected. */
   readonly toggleAll: (rows: readonly Row[]) => void;
-  /** Returns those of the rows that are selected. */
+  /** Returns the selected rows of other pages too, if there are any; otherwise those of the rows that are selected. */
   readonly among: (rows: readonly Row[]) => readonly Row[];
+  /** Selects rows of several pages. They stay selected while the user opens other pages of the list. */
+  readonly gather: (rows: readonly Row[]) => void;
+  /** True if the selection has rows of several pages. */
+  readonly isGathered: boolean;
+  /** Name of the list, such as its filters. */
+  readonly list: string;
   readonly clear: () => void;
 }
 
-export function useSelection<Row>(idOf: (row: Row) => string): Selection<Row> {
-  const [ids, setIds] = useState<ReadonlySet<string>>(new Set());
+interface Selected<Row> {
+  readonly list: string;
+  readonly ids: ReadonlySet<string>;
+  readonly gathered: readonly Row[] | null;
+}
+
+/** @param list name of the list, such as its filters; another list begins without a selection */
+export function useSelection<Row>(idOf: (row: Row) => string, list = ""): Selection<Row> {
+  const [state, setState] = useState<Selected<Row>>({ list, ids: new Set(), gathered: null });
+  const { ids, gathered } = state.list === list ? state : { ids: new Set<string>(), gathered: null };
+  const select = (chosen: Iterable<string>, rows: readonly Row[] | null): void =>
+    setState({ list, ids: new Set(chosen), gathered: rows });
   const isSelected = (row: Row): boolean => ids.has(idOf(row));
   return {
     isSelected,
     toggle: (row) =>
-      setIds(
-        isSelected(row) ? new Set([...ids].filter((id) => id !== idOf(row))) : new Set([...ids, idOf(row)]),
-      ),
-    toggleAll: (rows) => setIds(rows.every(isSelected) ? new Set() : new Set(rows.map(idOf))),
-    among: (rows) => rows.filter(isSelected),
-    clear: () => setIds(new Set()),
+      select(isSelected(row) ? [...ids].filter((id) => id !== idOf(row)) : [...ids, idOf(row)], gathered),
+    toggleAll: (rows) => select(rows.every(isSelected) ? [] : rows.map(idOf), null),
+    among: (rows) => (gathered ?? rows).filter(isSelected),
+    gather: (rows) => select(rows.map(idOf), rows),
+    isGathered: gathered !== null,
+    list,
+    clear: () => select([], null),
   };
 }
 
@@ -58,7 +75,7 @@ export function SelectAll<Row>({
   readonly rows: readonly Row[];
   readonly selection: Selection<Row>;
 }) {
-  const count = selection.among(rows).length;
+  const count = rows.filter(selection.isSelected).length;
   return (
     <label>
       <input
