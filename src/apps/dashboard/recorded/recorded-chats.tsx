@@ -67,6 +67,8 @@ function ChatList({ hone }: { readonly hone: Hone }) {
     // A search takes seconds, so the page does not repeat it.
     isNewest && filters.text === undefined ? everyMs : null,
   );
+  const project = asked.project ?? projects.value?.[0] ?? "";
+  const types = useLoaded((signal) => feedbackTypes(hone, project, signal), [hone, project]);
   const names = useLoaded((signal) => modelNames(hone, signal), [hone]);
   const selection = useSelection<StoredChatCompletion>(({ reference }) => reference, JSON.stringify(filters));
   const remove = async (rows: readonly StoredChatCompletion[]): Promise<void> => {
@@ -84,6 +86,7 @@ function ChatList({ hone }: { readonly hone: Hone }) {
       <ChatFilters
         filters={filters}
         projects={projects.value ?? []}
+        types={types.value ?? []}
         onChange={(chosen) => go(addressOf("conversations", [], { ...chosen, ...layoutIn(query) }))}
       />
       <DataList
@@ -125,6 +128,22 @@ function ChatList({ hone }: { readonly hone: Hone }) {
   );
 }
 
+/** Types of feedback that the filter names in words. */
+const usualTypes = [
+  ["", "any"],
+  ["any", "with"],
+  ["none", "without"],
+  ["vendor.reaction.1", "with a reaction"],
+  ["vendor.note.1", "with a note"],
+] as const;
+
+/** Returns the other types of feedback in a project; none if the key may not list feedback. */
+async function feedbackTypes(hone: Hone, project: string, signal: AbortSignal): Promise<readonly string[]> {
+  if (project === "" || !may("readFeedback")) return [];
+  const { types } = await hone.feedback.stats({ project_id: project }, { signal });
+  return types.map(({ feedback_type: type }) => type);
+}
+
 /** Returns the full names of the newest 100 models, by id; none if the key may not list models. */
 async function modelNames(hone: Hone, signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
   if (!may("readModels")) return new Map();
@@ -164,12 +183,19 @@ async function* matchingChats(
 function ChatFilters({
   filters,
   projects,
+  types,
   onChange,
 }: {
   readonly filters: Filters;
   readonly projects: readonly string[];
+  /** Types of feedback that the filter offers. */
+  readonly types: readonly string[];
   readonly onChange: (filters: Filters) => void;
 }) {
+  const { feedback = "" } = filters;
+  const others = [...new Set([...types, feedback])].filter((type) =>
+    usualTypes.every(([usual]) => usual !== type),
+  );
   return (
     <FilterForm
       filters={filters}
@@ -180,14 +206,8 @@ function ChatFilters({
       <FilterChoice
         name="feedback"
         label="Feedback"
-        value={filters.feedback}
-        choices={[
-          ["", "any"],
-          ["any", "with"],
-          ["none", "without"],
-          ["vendor.reaction.1", "with a reaction"],
-          ["vendor.note.1", "with a note"],
-        ]}
+        value={feedback}
+        choices={[...usualTypes, ...others.map((type) => [type, `with ${type}`] as const)]}
       />
       <FilterText name="model" label="Model" value={filters.model} />
       <ProjectField projects={projects} value={filters.project ?? ""} />
