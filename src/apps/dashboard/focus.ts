@@ -22,12 +22,12 @@ export function keepFocus(): void {
   }).observe(document.body, { subtree: true, childList: true, attributeFilter: ["disabled"] });
 }
 
-/** True if the user's last focused element is gone or disabled, and no other element has the focus. */
+/** True if the user's last focused element is gone, disabled or in a closed dialog, and no other element has the focus. */
 function isLost(): boolean {
   const [last] = path;
   const { activeElement: focused } = document;
   if (last === undefined || (focused !== document.body && focused !== last)) return false;
-  return !last.isConnected || last.matches(":disabled");
+  return !last.isConnected || last.matches(":disabled, dialog:not([open]), dialog:not([open]) *");
 }
 
 function pathOf(element: Element): readonly Element[] {

@@ -75,9 +75,9 @@ function MoreField({ setting, value }: { readonly setting: ApiSetting; readonly 
   );
 }
 
-async function readDocument({ baseUrl, apiKey, fetch }: Hone, signal: AbortSignal): Promise<ApiDocument> {
-  const headers = { authorization: `Bearer ${apiKey}` };
-  const response = await fetch(`${baseUrl}/openapi.json`, { headers, signal });
+async function readDocument(hone: Hone, signal: AbortSignal): Promise<ApiDocument> {
+  const headers = { authorization: `Bearer ${hone.apiKey}` };
+  const response = await hone.fetch(`${hone.baseUrl}/openapi.json`, { headers, signal });
   if (!response.ok) throw new Error(`The server does not show its settings (status ${response.status}).`);
   // Safe cast: the document describes this server's API.
   return (await response.json()) as ApiDocument;
