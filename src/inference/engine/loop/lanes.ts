@@ -51,8 +51,11 @@ export interface PrefixCounts {
   readonly hits: number;
 }
 
-/** Fraction of a lane's capacity that a row may fill before it is considered too long for the lane. */
-const longShare = 0.8;
+/**
+ * A row is too long for its lane if it fills more than `long` of the lane's capacity and all other rows fill at most
+ * `others`. If others are only a little shorter, they will soon need a larger capacity too.
+ */
+const shares = { long: 0.8, others: 0.5 } as const;
 
 /**
  * Maximum size in bytes of a row that may move to another lane. Copying this much takes about ten milliseconds within
@@ -365,14 +368,15 @@ export class Lanes implements Iterable<Lane> {
   }
 
   /**
-   * Returns the row of a lane that will soon need more room than the lane has; undefined if no row does, or several do.
+   * Returns the row of a lane that will soon need more room than the lane has; undefined if no row does, or if others are
+   * nearly as long.
    */
   #findLongRow({ rows, prompts, kv }: Lane): Sequence | undefined {
     if (prompts.length > 0 || rows.length < 2) return undefined;
-    const long = rows.filter(({ computedCount }) => computedCount > longShare * kv.capacity);
-    const [row] = long;
+    const [row, second] = rows.toSorted((one, other) => other.computedCount - one.computedCount);
     const mayMove =
-      long.length === 1 &&
+      row.computedCount > shares.long * kv.capacity &&
+      second.computedCount <= shares.others * kv.capacity &&
       row.running.search === null &&
       row.computedCount <= this.#costs.copiedCountMax &&
       row.positionCountMax > kv.capacity;

@@ -41,6 +41,9 @@ test("a row that outgrows its lane moves to another, and rows that grow together
   const longer = requestOf(tokens(40, 5), { maxTokens: 200 });
   assert.ok((await check([...short, longer])).includes("1 and 4"));
   assert.deepEqual(await check(short), []);
+  // The longest row needs more room a few steps before the others do.
+  const staggered = [8, 10, 12, 14].map((count) => requestOf(tokens(count, count), { maxTokens: 90 }));
+  assert.deepEqual(await check(staggered), []);
 });
 
 test("two adapters share calls, and so do one and the base model", async () => {
