@@ -7,10 +7,9 @@ const stepCountMax = 4;
 
 /**
  * Learning rate of the first job, and bounds of later rates. The first rate is a compromise: it is low for very small
- * models; if it is too high for a larger model, the next job lowers it. The divergence limits later rates, and the
- * highest rate is one that untrained models with a hidden size of 64 need.
+ * models; if it is too high for a larger model, the next job lowers it.
  */
-const learningRate = { first: 5e-4, min: 1e-5, max: 1e-2 } as const;
+const learningRate = { first: 5e-4, min: 1e-5, max: 2e-3 } as const;
 
 /**
  * Target range for how much a job changes the policy: KL divergence from the sampling policy in nats per token,
