@@ -157,7 +157,7 @@ const pagesWithCode = pages.filter((page) =>
   readBlocks(page).some(({ language }) => running.includes(language)),
 );
 const chosen = new Set([
-  ...searchedOf(pagesWithCode, 10, git("rev-parse", "HEAD")),
+  ...searchedOf(pagesWithCode, 6, git("rev-parse", "HEAD")),
   ...git("diff", "--name-only", "HEAD~1").split("\n"),
 ]);
 
