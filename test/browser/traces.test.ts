@@ -45,10 +45,15 @@ test("a reader opens a trace, sees when its nested calls ran, and why one failed
   assert.deepEqual(await allFaults(page), []);
   await page.getByLabel("Words").fill("طلبي no-such-word");
   await page.keyboard.press("Enter");
-  await page.getByText("No traces match these filters.").waitFor();
+  await page.getByText("No calls match these filters.").waitFor();
+  // A name also finds a nested call, which leads to its trace.
+  await page.getByLabel("Words").fill("");
+  await page.getByLabel("Name", { exact: true }).fill("lookup");
+  await page.keyboard.press("Enter");
+  await page.getByRole("link", { name: "lookup" }).waitFor();
   await page.getByLabel("Words").fill("طلبي");
   await page.getByLabel("Name", { exact: true }).fill("answer");
-  await page.getByLabel("State").selectOption("ended");
+  await page.getByRole("combobox", { name: "State" }).selectOption("ended");
   await page.getByRole("link", { name: "answer" }).click();
   await page.getByRole("heading", { name: "answer", level: 1 }).waitFor();
   const calls = page.getByRole("list", { name: "Calls" }).getByRole("listitem");

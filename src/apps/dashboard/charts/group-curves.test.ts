@@ -33,5 +33,8 @@ test("shows pinned curves first, and opens all groups with matches of a search",
   check({ pins: ["epoch", "val/reward"] } as object, ["Pinned 2", "Most important 5", "time 8 closed"]);
   check({ find: "REWARD val" }, [" 1"]);
   check({ find: "e" }, ["val 1", "train 1", "time 11", "other 1"]);
+  check({ find: "^reward" }, []);
+  check({ find: "^VAL|epoch$" }, [" 2"]);
+  check({ find: "(" }, []);
   check({ find: "nothing" }, []);
 });

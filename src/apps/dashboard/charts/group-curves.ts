@@ -21,8 +21,8 @@ export function groupCurves(
   curves: readonly Curve[],
   { find, pins, open }: Pick<ChartState, "find" | "pins" | "open">,
 ): readonly CurveGroup[] {
-  const words = find.toLowerCase().split(/\s+/);
-  const found = curves.filter(({ label }) => words.every((word) => label.toLowerCase().includes(word)));
+  const patterns = find.trim().split(/\s+/).map(patternOf);
+  const found = curves.filter(({ label }) => patterns.every((pattern) => pattern.test(label)));
   const pinned = found.filter(({ label }) => pins.includes(label));
   const isFlat = found.length <= flatMax;
   const unpinned = found.filter((curve) => !pinned.includes(curve));
@@ -48,4 +48,13 @@ export function groupCurves(
 function prefixOf({ label }: Curve): string {
   const end = label.lastIndexOf("/");
   return end === -1 ? "other" : label.slice(0, end);
+}
+
+/** Returns a pattern for a word of a search, which may be a regular expression. */
+function patternOf(word: string): RegExp {
+  try {
+    return new RegExp(word, "i");
+  } catch {
+    return new RegExp(word.replaceAll(/[^\w]/g, String.raw`\$&`), "i");
+  }
 }

@@ -4,10 +4,10 @@ import { filtersIn, tracesQuery } from "./traces-query.ts";
 
 const asked = (address: string) => tracesQuery("acme/p", filtersIn(new URLSearchParams(address)), 50).filter;
 
-test("asks for the roots that match the filters", () => {
+test("asks for roots, or for calls at any depth that match a name, words or a state", () => {
   assert.deepEqual(asked("project=p&after=50&text="), { trace_roots_only: true });
   assert.deepEqual(asked("name=answer&text=refund&status=error&since=2026-11-01T00:00:00Z"), {
-    trace_roots_only: true,
+    trace_roots_only: false,
     op_names: ["answer", "weave:///acme/p/op/answer:*"],
     text: "refund",
     status: "error",

@@ -13,10 +13,11 @@ export function filtersIn(query: URLSearchParams): TraceFilters {
 }
 
 /**
- * Returns the query for a page: the root calls that match the filters, the newest first.
+ * Returns the query for a page: the root calls, or the calls at any depth that match a name, words or a state, the newest
+ * first.
  *
  * @param project full name of the project
- * @param offset number of traces before the page
+ * @param offset number of calls before the page
  */
 export function tracesQuery(
   project: string,
@@ -26,7 +27,7 @@ export function tracesQuery(
   return {
     project_id: project,
     filter: {
-      trace_roots_only: true,
+      trace_roots_only: text === undefined && name === undefined && status === undefined,
       // The name of a published op is part of its reference.
       ...(name !== undefined && { op_names: [name, `weave:///${project}/op/${name}:*`] }),
       ...(text !== undefined && { text }),

@@ -42,7 +42,7 @@ export function TracesView({ hone }: { readonly hone: Hone }) {
     after === "0" && filters.text === undefined ? everyMs : null,
   );
   const selection = useSelection<WeaveCall>(({ id }) => id, JSON.stringify([project, filters]));
-  const traceIdsOf = (calls: readonly WeaveCall[]) => calls.map(({ trace_id: id }) => id);
+  const traceIdsOf = (calls: readonly WeaveCall[]) => [...new Set(calls.map(({ trace_id: id }) => id))];
   const remove = async (calls: readonly WeaveCall[]): Promise<void> => {
     try {
       await deleteTraces(hone, project ?? "", traceIdsOf(calls));
@@ -91,7 +91,7 @@ export function TracesView({ hone }: { readonly hone: Hone }) {
             load={() => wholeTraces(hone, project ?? "", traceIdsOf(calls))}
             {...(may("judge") && {
               removal: {
-                what: counted(calls.length, "trace"),
+                what: counted(traceIdsOf(calls).length, "trace"),
                 names: calls.map(callName),
                 says: "All calls of these traces will be lost. Feedback about them stays.",
                 act: () => remove(calls),
@@ -104,7 +104,7 @@ export function TracesView({ hone }: { readonly hone: Hone }) {
           Object.keys(filters).every((name) => name === "project") ? (
             <NoTraces project={project} />
           ) : (
-            "No traces match these filters."
+            "No calls match these filters."
           )
         }
       />

@@ -55,7 +55,7 @@ export function TrajectoryFilters({
       <FilterField name="reward_max" label="Reward to" type="number" value={filters.reward_max} step="any" />
       <FilterText
         name="metric"
-        label="Metrics"
+        label="Metrics (the first 12)"
         value={filters.metric}
         placeholder="speed>=0.5, right=1"
         names={metrics}
