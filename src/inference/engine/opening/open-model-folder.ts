@@ -23,7 +23,7 @@ export async function openCachedModel(opening: ModelOpening): Promise<OpenModel 
 
 /**
  * Opens a model folder. At a first start, the weights may be arranged in idle time afterwards, if the available memory
- * is at least twice the private copy that the engine has meanwhile.
+ * is at least twice the private copy that the engine may have meanwhile.
  *
  * @param availableBytes memory that this process can take
  * @throws ServiceError if the folder has no model that can be computed; details of unforeseen errors are only logged
@@ -45,7 +45,7 @@ export async function openModelFolder(
     const onLateFailure = (error: unknown): void =>
       logger.error(
         { err: error, modelFolder },
-        "the model's weights could not be arranged; until the next start, they take twice as much memory",
+        "the model's weights could not be arranged; until the next start, answers are slower, or the weights take twice as much memory",
       );
     return await open(opening, { isReadOnly: false, onProgress, onLateFailure, availableBytes });
   } catch (error) {

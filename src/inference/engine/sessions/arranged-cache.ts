@@ -32,8 +32,9 @@ export interface ArrangedCache {
   /** If true, throws instead of writing when weights are not cached. */
   readonly isReadOnly?: boolean;
   /**
-   * If given, missing files may be written in idle time after the start, if results have the same bits. Until then, the
-   * session for decoded tokens has a private copy of its weights. Called if writing fails.
+   * If given, missing files may be written in idle time after the start, if results have the same bits. Until then,
+   * sessions read the weights as stored; if bits differ, the session for single tokens has a private copy. Called if
+   * writing fails.
    */
   readonly onLateFailure?: ((error: unknown) => void) | undefined;
 }

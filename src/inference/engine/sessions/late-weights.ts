@@ -1,5 +1,5 @@
-// Arranged weights that are written after the start. Until then, sessions do without the file: one has a private copy,
-// and others read the weights as they are stored.
+// Arranged weights that are written after the start. Until then, sessions do without the file: they read the weights as
+// stored, or one has a private copy.
 import type { WeightSource } from "../../../lib/graph/weight-source.ts";
 
 type Weights = ReadonlyMap<string, WeightSource>;
