@@ -87,7 +87,4 @@ export function ActionButton({
 /** Closes the dialog around a button. The browser then returns the focus to the element that opened the dialog. */
 function closeAround(button: HTMLButtonElement): void {
   button.closest("dialog")?.close();
-  // The action may have disabled this element, as the deletion of all selected rows does.
-  if (document.activeElement === document.body)
-    document.getElementById("main")?.focus({ preventScroll: true });
 }
