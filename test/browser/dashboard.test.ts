@@ -137,6 +137,8 @@ test(
     await page.getByRole("combobox", { name: "State" }).selectOption("failed");
     await page.getByText("No training jobs match these filters.").waitFor();
     await page.getByRole("button", { name: "Clear" }).click();
+    // Until the list is back, the fields are those of the old filters.
+    await jobs.filter({ hasText: "p/measured" }).first().waitFor();
     await page.getByRole("combobox", { name: "Kind" }).selectOption("preference");
     await jobs.filter({ hasText: "p/measured" }).first().waitFor({ state: "detached" });
     await jobs.filter({ hasText: "p/taught" }).waitFor();
