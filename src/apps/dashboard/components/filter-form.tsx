@@ -2,6 +2,7 @@
 // screens, a button with the number of active filters opens the form.
 import type { ComponentChildren, TargetedSubmitEvent } from "preact";
 import { useId, useRef, useState } from "preact/hooks";
+import { localTime } from "./forms/local-time.ts";
 
 export function FilterForm({
   filters,
@@ -143,21 +144,27 @@ export function FilterText({
   );
 }
 
-/** A field for a number or a time. */
-export function FilterField({
+/** A field for a number. */
+export function FilterNumber({
   name,
   label,
   value = "",
   ...input
-}: FieldProperties & {
-  readonly type: "number" | "datetime-local";
-  readonly min?: number;
-  readonly step?: string;
-}) {
+}: FieldProperties & { readonly min?: number; readonly step: string }) {
   return (
     <label>
       {label}
-      <input name={name} defaultValue={value} {...input} />
+      <input name={name} type="number" defaultValue={value} {...input} />
+    </label>
+  );
+}
+
+/** A field for a time. Its value is in ISO 8601, and its text in the form that `timesIn` converts. */
+export function FilterTime({ name, label, value }: FieldProperties) {
+  return (
+    <label>
+      {label}
+      <input name={name} type="datetime-local" defaultValue={localTime(value) ?? ""} />
     </label>
   );
 }

@@ -17,6 +17,17 @@ export function offsetText(offset: number): string {
   return offset <= 0 ? "" : String(offset);
 }
 
+/** Yields the rows of all pages of a list whose pages begin after a number of rows. */
+export async function* pagesByOffset<Row>(
+  read: (offset: number) => Promise<ListedPage<Row>>,
+): AsyncGenerator<readonly Row[]> {
+  for (let offset: string | null = "0"; offset !== null;) {
+    const page: ListedPage<Row> = await read(Number(offset));
+    yield page.rows;
+    offset = page.last;
+  }
+}
+
 /** Heading of a column. `number` names a column of numbers; `title` is a tooltip. */
 export type Column =
   | string

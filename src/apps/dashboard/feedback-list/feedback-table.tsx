@@ -5,7 +5,7 @@ import type { Hone } from "../../client/hone.ts";
 import { counted } from "../components/numbers.ts";
 import { BulkActions } from "../components/tables/bulk-actions.tsx";
 import { When } from "../components/shown.tsx";
-import { type ListedPage, offsetText } from "../components/paged-table.tsx";
+import { type ListedPage, offsetText, pagesByOffset } from "../components/paged-table.tsx";
 import { DataList } from "../components/tables/data-list.tsx";
 import type { DataColumn } from "../components/tables/data-table.tsx";
 import { useSelection } from "../components/tables/selection.tsx";
@@ -54,19 +54,7 @@ export function FeedbackTable({
       idOf={({ id }) => id}
       nameOf={({ id }) => `feedback ${id}`}
       selection={selection}
-      pages={async function* (signal) {
-        for (let offset: string | null = "0"; offset !== null;) {
-          const page: ListedPage<FeedbackRecord> = await readFeedback(
-            hone,
-            project,
-            filters,
-            Number(offset),
-            signal,
-          );
-          yield page.rows;
-          offset = page.last;
-        }
-      }}
+      pages={(signal) => pagesByOffset((offset) => readFeedback(hone, project, filters, offset, signal))}
       toolbar={(records, tableOf) => (
         <BulkActions
           rows={records}

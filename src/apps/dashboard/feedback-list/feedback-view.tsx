@@ -2,7 +2,7 @@
 import type { Hone } from "../../client/hone.ts";
 import { Empty } from "../components/empty.tsx";
 import { filledIn } from "../components/filters.ts";
-import { FilterField, FilterForm, FilterText } from "../components/filter-form.tsx";
+import { FilterForm, FilterText, FilterTime } from "../components/filter-form.tsx";
 import { Icon } from "../components/icon.tsx";
 import { useOpenProject } from "../components/forms/open-project.ts";
 import { SavedViews } from "../components/menus/saved-views-menu.tsx";
@@ -10,7 +10,7 @@ import { ProjectField, projectNamed } from "../components/forms/projects.tsx";
 import { saveFile } from "../components/save-file.ts";
 import { View } from "../components/shown.tsx";
 import { ActionButton } from "../components/forms/action-button.tsx";
-import { localTime, timesIn } from "../components/forms/local-time.ts";
+import { timesIn } from "../components/forms/local-time.ts";
 import { addressOf, go, place } from "../router.ts";
 import { conditionOf, type FeedbackFilters, filtersIn } from "./feedback-query.ts";
 import { FeedbackTable } from "./feedback-table.tsx";
@@ -81,8 +81,8 @@ function Filters({
       <ProjectField projects={projects} value={project} />
       <FilterText name="type" label="Type" value={type} />
       <FilterText name="creator" label="Creator" value={creator} />
-      <FilterField name="since" label="Since" type="datetime-local" value={localTime(since)} />
-      <FilterField name="until" label="Until" type="datetime-local" value={localTime(until)} />
+      <FilterTime name="since" label="Since" value={since} />
+      <FilterTime name="until" label="Until" value={until} />
     </FilterForm>
   );
 }

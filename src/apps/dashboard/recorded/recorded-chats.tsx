@@ -10,10 +10,10 @@ import { DataList } from "../components/tables/data-list.tsx";
 import { useSelection } from "../components/tables/selection.tsx";
 import { inSteps } from "../components/tables/steps.ts";
 import { layoutIn } from "../components/tables/table-layout.ts";
-import { FilterChoice, FilterField, FilterForm, FilterText } from "../components/filter-form.tsx";
+import { FilterChoice, FilterForm, FilterText, FilterTime } from "../components/filter-form.tsx";
 import { filledIn, firstFound } from "../components/filters.ts";
 import { listed } from "../components/paged-table.tsx";
-import { localTime, timesIn } from "../components/forms/local-time.ts";
+import { timesIn } from "../components/forms/local-time.ts";
 import { ProjectField, useProjects } from "../components/forms/projects.tsx";
 import { View } from "../components/shown.tsx";
 import { addressOf, go, place } from "../router.ts";
@@ -213,18 +213,8 @@ function ChatFilters({
       <ProjectField projects={projects} value={filters.project ?? ""} />
       <FilterText name="request_id" label="Request" value={filters.request_id} />
       <FilterText name="metadata" label="Metadata" value={filters.metadata} placeholder="name=value" />
-      <FilterField
-        name="since"
-        label="Answered from"
-        type="datetime-local"
-        value={localTime(filters.since)}
-      />
-      <FilterField
-        name="until"
-        label="Answered before"
-        type="datetime-local"
-        value={localTime(filters.until)}
-      />
+      <FilterTime name="since" label="Answered from" value={filters.since} />
+      <FilterTime name="until" label="Answered before" value={filters.until} />
     </FilterForm>
   );
 }

@@ -4,11 +4,11 @@ import { costSum } from "../../client/cost-text.ts";
 import type { Hone } from "../../client/hone.ts";
 import { Empty } from "../components/empty.tsx";
 import { filledIn } from "../components/filters.ts";
-import { FilterChoice, FilterField, FilterForm, FilterText } from "../components/filter-form.tsx";
-import { localTime, timesIn } from "../components/forms/local-time.ts";
+import { FilterChoice, FilterForm, FilterText, FilterTime } from "../components/filter-form.tsx";
+import { timesIn } from "../components/forms/local-time.ts";
 import { ProjectField, projectNamed, useProjects } from "../components/forms/projects.tsx";
 import { counted, msText } from "../components/numbers.ts";
-import { type ListedPage, offsetText } from "../components/paged-table.tsx";
+import { type ListedPage, offsetText, pagesByOffset } from "../components/paged-table.tsx";
 import { SavedViews } from "../components/menus/saved-views-menu.tsx";
 import { View, When } from "../components/shown.tsx";
 import { BulkActions } from "../components/tables/bulk-actions.tsx";
@@ -70,19 +70,7 @@ export function TracesView({ hone }: { readonly hone: Hone }) {
         idOf={({ id }) => id}
         nameOf={callName}
         selection={selection}
-        pages={async function* (signal) {
-          for (let offset: string | null = "0"; offset !== null;) {
-            const page: ListedPage<WeaveCall> = await readPage(
-              hone,
-              project,
-              filters,
-              Number(offset),
-              signal,
-            );
-            yield page.rows;
-            offset = page.last;
-          }
-        }}
+        pages={(signal) => pagesByOffset((offset) => readPage(hone, project, filters, offset, signal))}
         toolbar={(calls, tableOf) => (
           <BulkActions
             rows={calls}
@@ -143,13 +131,8 @@ function Filters({
           ["running", "running"],
         ]}
       />
-      <FilterField name="since" label="Started from" type="datetime-local" value={localTime(filters.since)} />
-      <FilterField
-        name="until"
-        label="Started before"
-        type="datetime-local"
-        value={localTime(filters.until)}
-      />
+      <FilterTime name="since" label="Started from" value={filters.since} />
+      <FilterTime name="until" label="Started before" value={filters.until} />
     </FilterForm>
   );
 }

@@ -1,8 +1,14 @@
 // Form with the filters of a trajectory list.
 import type { TrajectoryCount } from "../../client/api.ts";
-import { FilterChoice, FilterField, FilterForm, FilterText } from "../components/filter-form.tsx";
+import {
+  FilterChoice,
+  FilterForm,
+  FilterNumber,
+  FilterText,
+  FilterTime,
+} from "../components/filter-form.tsx";
 import { filledIn } from "../components/filters.ts";
-import { localTime, timesIn } from "../components/forms/local-time.ts";
+import { timesIn } from "../components/forms/local-time.ts";
 import { type Filters, filtersIn } from "./list-query.ts";
 
 export function TrajectoryFilters({
@@ -44,15 +50,9 @@ export function TrajectoryFilters({
         value={filters.split}
         choices={[["", "all"], ...[...splits].sort().map((split) => [split, split] as const)]}
       />
-      <FilterField name="step" label="Version" type="number" value={filters.step} min={0} step="1" />
-      <FilterField
-        name="reward_min"
-        label="Reward from"
-        type="number"
-        value={filters.reward_min}
-        step="any"
-      />
-      <FilterField name="reward_max" label="Reward to" type="number" value={filters.reward_max} step="any" />
+      <FilterNumber name="step" label="Version" value={filters.step} min={0} step="1" />
+      <FilterNumber name="reward_min" label="Reward from" value={filters.reward_min} step="any" />
+      <FilterNumber name="reward_max" label="Reward to" value={filters.reward_max} step="any" />
       <FilterText
         name="metric"
         label="Metrics (the first 12)"
@@ -61,18 +61,8 @@ export function TrajectoryFilters({
         names={metrics}
       />
       <FilterText name="metadata" label="Metadata" value={filters.metadata} placeholder="scenario_id=7" />
-      <FilterField
-        name="recorded_from"
-        label="Stored from"
-        type="datetime-local"
-        value={localTime(filters.recorded_from)}
-      />
-      <FilterField
-        name="recorded_before"
-        label="Stored before"
-        type="datetime-local"
-        value={localTime(filters.recorded_before)}
-      />
+      <FilterTime name="recorded_from" label="Stored from" value={filters.recorded_from} />
+      <FilterTime name="recorded_before" label="Stored before" value={filters.recorded_before} />
     </FilterForm>
   );
 }
